@@ -27,12 +27,12 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     if scenario.expectations.is_empty() {
         return Ok(());
     }
-    let metrics = metric::Metrics::of(scenario);
+    let metrics = metric::Metrics::new(scenario);
     for expectation in &scenario.expectations {
         let kind = match &expectation.subject {
             Subject::Summary { summary } => metrics.kind(summary, &expectation.written)?,
             Subject::Table { table, column, aggregate, filter } => {
-                let table = table::Known::of(table, scenario, &expectation.written)?;
+                let table = table::Known::new(table, scenario, &expectation.written)?;
                 table.check_filter(filter, scenario, &expectation.written)?;
                 table.kind(column.as_deref(), *aggregate, &expectation.written)?
             }
@@ -57,8 +57,8 @@ pub fn needs_tables(scenario: &Scenario) -> bool {
 /// # Panics
 /// If `check` has not accepted the scenario.
 pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> Vec<Verdict> {
-    let metrics = metric::Metrics::of(scenario);
-    let found = metric::Found::of(summary);
+    let metrics = metric::Metrics::new(scenario);
+    let found = metric::Found::new(summary);
     let judged = |expectation: &Expectation| {
         let written = &expectation.written;
         let (kind, finding) = match &expectation.subject {
@@ -68,7 +68,7 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
             }
             Subject::Table { table, column, aggregate, filter } => {
                 let known =
-                    table::Known::of(table, scenario, written).expect("`check` has accepted it");
+                    table::Known::new(table, scenario, written).expect("`check` has accepted it");
                 let kind = known.kind(column.as_deref(), *aggregate, written);
                 let kind = kind.expect("`check` has accepted it");
                 (kind, known.look(folder, column.as_deref(), *aggregate, filter))
@@ -76,7 +76,7 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
         };
         let value = read(kind, &expectation.value, "value", expectation);
         let value = value.expect("`check` has accepted it");
-        verdict::of(expectation, kind, &value, finding, table_format(scenario))
+        verdict::judge(expectation, kind, &value, finding, table_format(scenario))
     };
     scenario.expectations.iter().map(judged).collect()
 }

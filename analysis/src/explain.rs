@@ -31,7 +31,7 @@ use pauses::Pauses;
 use root::{Root, Stop, Trace};
 
 /// Number of flows in an overview.
-pub const FLOWS_TOLD: usize = 5;
+pub const FLOWS_SHOWN: usize = 5;
 /// Max number of flows listed with their shares.
 const SHARES: usize = 8;
 
@@ -130,7 +130,7 @@ impl Explainer {
         let courses = courses(&wires, &paths);
         let log = Log::new(records, wires, courses, end)
             .map_err(|what| ExplainError::Log(format!("{}: {what}", path.display())))?;
-        let pauses = Pauses::of(&log);
+        let pauses = Pauses::new(&log);
         Ok(Self { log, pauses, flows, peers })
     }
 
@@ -149,7 +149,7 @@ impl Explainer {
 
     /// Returns the spans of a flow, from its start to its end.
     pub fn spans(&self, flow: u32) -> Option<Vec<Span>> {
-        journey::of_flow(&self.log, &self.pauses, flow)
+        journey::flow_spans(&self.log, &self.pauses, flow)
     }
 
     /// Returns the name of a wire of [`spans`](Self::spans).
@@ -168,7 +168,7 @@ impl Explainer {
             let by_size = (std::cmp::Reverse(flow.victim_ps), std::cmp::Reverse(beyond(flow)));
             (by_size, flow.flow)
         });
-        all.truncate(FLOWS_TOLD);
+        all.truncate(FLOWS_SHOWN);
         Overview { flows: all, trees: self.trees(&mut traces) }
     }
 
@@ -188,7 +188,7 @@ impl Explainer {
                 "{switch} has told nobody at port {port} to stop: name the switch, and its port as in pauses.csv or the neighbour there"
             ))
         })?;
-        let pauses = self.pauses.of_class(wire, priority);
+        let pauses = self.pauses.class_pauses(wire, priority);
         let pause = pauses.iter().find(|pause| at < pause.to).copied().ok_or_else(|| {
             let last = pauses.last().map_or_else(
                 || "no pause of that priority came to it".to_owned(),
@@ -200,13 +200,13 @@ impl Explainer {
             ))
         })?;
         let stop = Stop { wire, priority, queue: None, at: root::moment(&self.log, &pause) };
-        let trace = root::of_pause(&self.log, &self.pauses, stop);
+        let trace = root::trace_pause(&self.log, &self.pauses, stop);
         let mut victims = BTreeSet::new();
         // At a switch, flows with waiting packets; at a host, whose NIC keeps no packets, flows that were held when
         // they would have sent.
         let waiting = self.log.waiting(wire, pause.from, pause.to);
         let waiting = waiting.filter(|packet| packet.priority == priority);
-        let sent = self.log.of_wire(wire).iter().map(|&number| self.log.record(number));
+        let sent = self.log.wire_records(wire).iter().map(|&number| self.log.record(number));
         let sent = sent.filter(|record| {
             record.kind == LoggedKind::Data
                 && record.priority == priority
@@ -297,7 +297,7 @@ impl Explainer {
     }
 
     fn traced(&self, stop: Stop, traces: &mut Traces) -> Trace {
-        let trace = || root::of_pause(&self.log, &self.pauses, stop);
+        let trace = || root::trace_pause(&self.log, &self.pauses, stop);
         traces.entry(stop).or_insert_with(trace).clone()
     }
 
@@ -310,7 +310,7 @@ impl Explainer {
         match root {
             Root::Host(host) => self.flows.get(&flow).is_some_and(|flow| &flow.destination == host),
             Root::Queue(queue) => touches(&[queue.wire]),
-            Root::Deadlock(wires) | Root::Circle(wires) => touches(wires),
+            Root::Deadlock(wires) | Root::Cycle(wires) => touches(wires),
             Root::Nothing(_) => true,
         }
     }
@@ -357,8 +357,8 @@ impl Explainer {
         match root {
             Root::Host(host) => ("host", host.clone()),
             Root::Queue(queue) => ("queue", self.name(queue.wire)),
-            Root::Deadlock(wires) => ("deadlock", self.circle(wires)),
-            Root::Circle(wires) => ("circle", self.circle(wires)),
+            Root::Deadlock(wires) => ("deadlock", self.cycle(wires)),
+            Root::Cycle(wires) => ("circle", self.cycle(wires)),
             Root::Nothing(switch) => ("buffer", switch.clone()),
         }
     }
@@ -383,7 +383,7 @@ impl Explainer {
     }
 
     /// Names the wires of a cycle, starting with the lowest number.
-    fn circle(&self, wires: &[u32]) -> String {
+    fn cycle(&self, wires: &[u32]) -> String {
         let first = wires.iter().enumerate().min_by_key(|(_, wire)| **wire).map_or(0, |(at, _)| at);
         let wires = wires.iter().cycle().skip(first).take(wires.len());
         wires.map(|&wire| self.wire(wire)).collect::<Vec<_>>().join(", ")

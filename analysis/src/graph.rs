@@ -1,6 +1,6 @@
 //! A fabric as a drawing: nodes in rows by their distance from hosts, and links.
 //!
-//! [`Graph::of`] selects nodes and links; `dot`, `mermaid` and `svg` draw them.
+//! [`Graph::new`] selects nodes and links; `dot`, `mermaid` and `svg` draw them.
 
 mod dot;
 mod mermaid;
@@ -107,7 +107,7 @@ impl Link {
 
 impl Graph {
     /// Makes the graph of a scenario's fabric, without failed links.
-    pub fn of(scenario: &Scenario, hosts: Hosts) -> Self {
+    pub fn new(scenario: &Scenario, hosts: Hosts) -> Self {
         let fabric = scenario.fabric();
         let (count, switches) = (fabric.host_count(), fabric.switch_count());
         let racks = match hosts {

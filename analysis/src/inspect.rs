@@ -1,7 +1,7 @@
 //! Analysis of a scenario's fabric before a run: nodes and links, paths, base round-trip times, buffers, expected load,
 //! and design risks.
 //!
-//! [`Inspection::of`] computes; [`report`] formats the text of `xoff inspect`, [`json()`] the output of `--json`.
+//! [`Inspection::new`] computes; [`report`] formats the text of `xoff inspect`, [`json()`] the output of `--json`.
 
 mod asic;
 mod backpressure;
@@ -87,17 +87,17 @@ pub struct TransportPaths {
 
 /// Returns the report on a scenario as lines of text. `asic` is a chip whose headroom is compared.
 pub fn report(scenario: &Scenario, asic: Option<&Asic>) -> String {
-    Inspection::of(scenario).report(scenario.fabric(), asic).to_string()
+    Inspection::new(scenario).report(scenario.fabric(), asic).to_string()
 }
 
 /// Returns the report on a scenario as JSON. `asic` is a chip whose headroom is compared.
 pub fn json(scenario: &Scenario, asic: Option<&Asic>) -> String {
-    Inspection::of(scenario).report(scenario.fabric(), asic).to_json()
+    Inspection::new(scenario).report(scenario.fabric(), asic).to_json()
 }
 
 impl Inspection {
     /// Inspects a scenario.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
         let groups = Racks::by_routes(fabric);
         Self {
@@ -105,15 +105,15 @@ impl Inspection {
             hosts: fabric.host_count(),
             switches: fabric.switch_count(),
             links: links::link_groups(fabric),
-            routes: StaticRoutes::of(scenario),
+            routes: StaticRoutes::new(scenario),
             paths: paths(scenario),
             lossless: scenario.switch.lossless.iter().collect(),
             buffers: buffers::switch_buffers(scenario),
             headroom: headroom::link_headroom(scenario),
-            lossy: LossyBuffer::of(scenario),
-            queue_pauses: QueuePauses::of(scenario),
-            flow_pauses: FlowPauses::of(scenario),
-            held_back: HeldBack::of(scenario, &groups),
+            lossy: LossyBuffer::new(scenario),
+            queue_pauses: QueuePauses::new(scenario),
+            flow_pauses: FlowPauses::new(scenario),
+            held_back: HeldBack::new(scenario, &groups),
             load: tier_load::tier_loads(scenario, &groups),
             collisions: collisions::collisions(scenario),
             cycles: buffer_dependency(scenario, &groups),

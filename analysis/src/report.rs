@@ -95,7 +95,7 @@ pub struct Report {
 
 /// Reads runs and sweeps, and makes their report. Folders are labelled by their names, or by their paths if two names
 /// are equal.
-pub fn of(folders: &[PathBuf]) -> Result<Report, ReportError> {
+pub fn build(folders: &[PathBuf]) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     let folders = &with_figures(folders);
     for folder in folders {

@@ -57,7 +57,7 @@ fn manifest(scenario: &Scenario, clock: Clock) -> Manifest {
         seed: scenario.seed,
         datapath: datapath.to_owned(),
         clock: clock.name().to_owned(),
-        ..Manifest::of_this_process()
+        ..Manifest::for_this_process()
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 /// Processor time of this process up to now.
-pub fn of_process() -> Duration {
+pub fn process_time() -> Duration {
     read(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// Processor time of this thread up to now.
-pub fn of_thread() -> Duration {
+pub fn thread_time() -> Duration {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -341,9 +341,9 @@ pub enum FrameLabel {
 
 impl FrameLabel {
     /// Label of a RoCEv2 packet.
-    pub fn of_roce(packet: &RocePacket) -> Self {
+    pub fn from_roce(packet: &RocePacket) -> Self {
         Self::Packet {
-            kind: FrameKind::of_roce(packet),
+            kind: FrameKind::from_roce(packet),
             flow: queue_pairs::flow_of_roce(packet),
             sequence: packet.psn.value(),
             priority: packet.dscp >> 3,
@@ -352,8 +352,8 @@ impl FrameLabel {
     }
 
     /// Label of a TCP segment.
-    pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
-        let kind = FrameKind::of_segment(segment);
+    pub fn from_segment<S>(segment: &TcpSegment<S>) -> Self {
+        let kind = FrameKind::from_segment(segment);
         let sequence = match kind {
             FrameKind::Data => segment.sequence,
             _ => segment.acknowledgement,
@@ -371,15 +371,15 @@ impl FrameLabel {
 
 impl FrameKind {
     /// Kind of a packet.
-    pub fn of_packet(packet: &Packet) -> Self {
+    pub fn from_packet(packet: &Packet) -> Self {
         match packet {
-            Packet::Roce(packet) => Self::of_roce(packet),
-            Packet::Tcp(segment) => Self::of_segment(segment),
+            Packet::Roce(packet) => Self::from_roce(packet),
+            Packet::Tcp(segment) => Self::from_segment(segment),
         }
     }
 
     /// Kind of a TCP segment: segments from the end that sends data are data, SYN included.
-    pub fn of_segment<S>(segment: &TcpSegment<S>) -> Self {
+    pub fn from_segment<S>(segment: &TcpSegment<S>) -> Self {
         match segment.ports.connection() {
             Some((_, Direction::FromServer)) => Self::Ack,
             _ => Self::Data,
@@ -387,7 +387,7 @@ impl FrameKind {
     }
 
     /// Kind of a RoCEv2 packet.
-    pub fn of_roce(packet: &RocePacket) -> Self {
+    pub fn from_roce(packet: &RocePacket) -> Self {
         match (packet.opcode, packet.aeth) {
             (Opcode::Cnp, _) => Self::Cnp,
             (Opcode::Acknowledge, Some(AethFields { syndrome: Syndrome::Ack, .. }) | None) => {
@@ -399,7 +399,7 @@ impl FrameKind {
     }
 
     /// Kind of a hop control frame.
-    pub fn of_hop_control(control: &HopControl) -> Self {
+    pub fn from_hop_control(control: &HopControl) -> Self {
         match control {
             HopControl::Classes(pauses) if pauses.paused() != 0 => Self::Pause,
             HopControl::Classes(_) => Self::Resume,

@@ -26,6 +26,7 @@ mod core;
 mod crew;
 mod deadlock;
 mod faults;
+mod flow_decisions;
 mod flows;
 mod headroom_study;
 mod host_node;
@@ -60,7 +61,6 @@ mod switch_recorder;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod told_flows;
 mod transmitter;
 mod upcoming;
 mod wait_graph;
@@ -106,7 +106,7 @@ use wire_logger::Gathered;
 const STEPS_PER_LOOK: u64 = 1024;
 /// Max length of a window, so that a run can be interrupted. A run ends when its last frame arrives, but nodes run
 /// on to the end of that window.
-const LONGEST_WINDOW: Picos = Picos::from_nanos(Nanos(100_000));
+const MAX_WINDOW: Picos = Picos::from_nanos(Nanos(100_000));
 
 /// Reason why a run ended without results, or with partial results.
 #[derive(Debug, thiserror::Error)]
@@ -226,11 +226,11 @@ impl<'a, W: Wires> Engine<'a, W> {
             "eBPF works on the tables of a datapath or it does not"
         );
         let fabric = scenario.fabric();
-        let partition = Partition::of(fabric, threads.most);
+        let partition = Partition::new(fabric, threads.most);
         let mut tables: Vec<Option<SwitchTables>> = tables.into_iter().map(Some).collect();
         let media = wires.divide(frames, &partition);
         let parts = media.into_iter().zip(partition.members()).enumerate();
-        let settings = HostSettings::of(scenario);
+        let settings = HostSettings::new(scenario);
         let parts = parts.map(|(number, (medium, members))| {
             let of_part = members
                 .switches
@@ -251,7 +251,7 @@ impl<'a, W: Wires> Engine<'a, W> {
             agenda: Agenda::default(),
             resting: Vec::new(),
             deadlocks: DeadlockWatch::new(fabric, scenario.may_reroute()),
-            rerouting: Rerouting::of(scenario),
+            rerouting: Rerouting::new(scenario),
             relinking: relinking::outages(scenario),
             recorder: Recorder::new(scenario, record),
             classes: host_settings::control_classes(scenario)
@@ -328,7 +328,7 @@ impl<'a, W: Wires> Engine<'a, W> {
                 return Ok(self.fail(failure, window.end));
             }
             self.exchange();
-            self.tell_notes()?;
+            self.record_notes()?;
             if self.has_drained() {
                 self.now = self.tally().last_activity;
                 return Ok(RunEnd::Drained);

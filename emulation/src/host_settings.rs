@@ -10,8 +10,8 @@ use scenario::{AckPriority, Scenario, Transport};
 use topology::HostId;
 use units::{BitsPerSecond, Bytes, Picos};
 
+use crate::mac_addresses::mac_address;
 use crate::path_groups::longest_base_rtt;
-use crate::stations::station;
 use crate::switch_settings;
 
 /// Settings that the hosts of a scenario have in common.
@@ -24,7 +24,7 @@ pub struct HostSettings<'a> {
 
 impl<'a> HostSettings<'a> {
     /// The settings of `scenario`.
-    pub fn of(scenario: &'a Scenario) -> Self {
+    pub fn new(scenario: &'a Scenario) -> Self {
         // The search takes longer the more racks there are, and most scenarios do not need it.
         let needed = |transport: &Transport| {
             transport.congestion_control().needs_base_rtt()
@@ -46,7 +46,7 @@ impl<'a> HostSettings<'a> {
         let link_rate = self.link_rate(host);
         HostConfig {
             address: FIRST_HOST_ADDRESS + host.0,
-            station: station(fabric, fabric.host_node(host), 0),
+            mac: mac_address(fabric, fabric.host_node(host), 0),
             link_rate,
             frame_time: self.scenario.frame_time(),
             frame_lengths: self.scenario.frames.lengths,
@@ -63,10 +63,10 @@ impl<'a> HostSettings<'a> {
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
             obeys_flow_pauses: self.scenario.switch.ofc().is_some() && settings.flow_pauses,
-            obeys_rates: self.scenario.switch.tells_rates(),
+            obeys_rates: self.scenario.switch.sends_rates(),
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: settings.scheduler,
-            tells_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,
+            sends_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> HostSettings<'a> {
         let spread = switch_settings::queues(self.scenario);
         let paused = self.scenario.switch.paused_parts().0;
         let mut queues = one_per_priority_from(FLOW_QUEUES, None);
-        for priority in priority::of_mask(paused) {
+        for priority in priority::in_mask(paused) {
             queues[priority.index()] = spread[priority.index()];
         }
         queues

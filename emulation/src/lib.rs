@@ -1,7 +1,7 @@
 //! A scenario at work: nodes with their settings, wires, the engine that runs them, and the datapath below it.
 //!
 //! [`run`] takes a scenario to its report. [`switch_settings`] and [`host_settings`] have the settings of its
-//! nodes, [`stations`] and [`queue_pairs`] their addresses. A [`datapath`] carries frames. The [`engine`] moves
+//! nodes, [`mac_addresses`] and [`queue_pairs`] their addresses. A [`datapath`] carries frames. The [`engine`] moves
 //! frames and time, and reports events to the results' record. [`paths`] has the path of a flow, and [`ideal`] its
 //! completion time without other traffic.
 //!
@@ -18,6 +18,7 @@ mod hpcc_options;
 pub mod ideal;
 #[cfg(feature = "kernel")]
 pub mod live;
+pub mod mac_addresses;
 pub mod partition;
 pub mod path_groups;
 pub mod paths;
@@ -25,7 +26,6 @@ pub mod queue_pairs;
 #[cfg(feature = "kernel")]
 pub mod requirements;
 pub mod run;
-pub mod stations;
 pub mod summary_keys;
 pub mod switch_settings;
 pub mod tables;

@@ -170,7 +170,7 @@ pub fn serve(
     if let Some(folder) = options.results {
         engine.survive_loss_of(folder.to_owned());
     }
-    let storm_events = engine.tell_of_storms();
+    let storm_events = engine.subscribe_to_storms();
     if interrupted.load(Ordering::Relaxed) {
         return Err(RunError::Interrupted.into());
     }
@@ -209,7 +209,7 @@ fn finish(
     if leaves_results {
         counted.threads = threads;
         counted.fidelity = Some(fidelity);
-        started.tell(&mut counted, others_cpu);
+        started.report(&mut counted, others_cpu);
         closing::publish(scenario, record, end, counted, Clock::Real)?;
     }
     failure.map_or(Ok(()), |failure| Err(RunError::Datapath(failure).into()))

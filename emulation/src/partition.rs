@@ -33,7 +33,7 @@ pub struct Partition {
 
 impl Partition {
     /// Divides a fabric into at most `parts` parts with about as many ports each; at least one.
-    pub fn of(fabric: &Fabric, parts: usize) -> Self {
+    pub fn new(fabric: &Fabric, parts: usize) -> Self {
         let switches = fabric.switch_count();
         let wanted = u32::try_from(parts).unwrap_or(u32::MAX).clamp(1, switches.max(1));
         // The largest first, each to the part with the smallest weight up to now.
@@ -117,7 +117,7 @@ host_link = { rate = \"8Gbps\", delay = \"1us\" }\nfabric_link = { rate = \"8Gbp
     fn every_node_is_in_one_part_and_hosts_are_with_their_switch() {
         let fabric = leaf_spine();
         for parts in [1, 2, 3, 7, 100] {
-            let partition = Partition::of(&fabric, parts);
+            let partition = Partition::new(&fabric, parts);
             assert_eq!(partition.parts(), parts.min(8));
             for (part, members) in (0..).zip(partition.members()) {
                 assert!(!members.switches.is_empty(), "part {part} of {parts}");
@@ -140,7 +140,7 @@ host_link = { rate = \"8Gbps\", delay = \"1us\" }\nfabric_link = { rate = \"8Gbp
     #[test]
     fn parts_are_about_equal() {
         let fabric = leaf_spine();
-        let partition = Partition::of(&fabric, 2);
+        let partition = Partition::new(&fabric, 2);
         let ports = |members: &Members| -> u64 {
             members.switches.iter().map(|&switch| weight(&fabric, switch)).sum()
         };

@@ -28,14 +28,14 @@ pub struct PathGroup {
 /// The groups, nearest first, with base round-trip times for `transport`. Flows that have their own routes are left
 /// out.
 pub fn path_groups(scenario: &Scenario, transport: &Transport) -> Vec<PathGroup> {
-    Paths::of(scenario, transport).groups()
+    Paths::new(scenario, transport).groups()
 }
 
 /// Max base round-trip time between two hosts, or of flows that have their own routes, for a transport.
 pub fn longest_base_rtt(scenario: &Scenario, transport: &Transport) -> Picos {
-    let paths = Paths::of(scenario, transport);
+    let paths = Paths::new(scenario, transport);
     let groups = paths.groups().into_iter().map(|group| group.base_rtt.1);
-    let flows = Reach::of_flows(scenario.fabric(), &paths.hosts);
+    let flows = Reach::for_flows(scenario.fabric(), &paths.hosts);
     let flows = flows.iter().map(|reach| {
         let source = reach.traffic.source.expect("flows have senders");
         paths.round_trip(reach, source, reach.traffic.destination).0
@@ -74,7 +74,7 @@ fn established(frames: Frames) -> Frames {
 }
 
 impl<'a> Paths<'a> {
-    fn of(scenario: &'a Scenario, transport: &'a Transport) -> Self {
+    fn new(scenario: &'a Scenario, transport: &'a Transport) -> Self {
         let fabric = scenario.fabric();
         let hosts = Racks::by_routes(fabric);
         let reaches =
@@ -132,7 +132,7 @@ impl<'a> Paths<'a> {
     ) -> (Picos, BitsPerSecond) {
         let Self { scenario, transport, .. } = self;
         let fabric = scenario.fabric();
-        let (from, to) = (self.hosts.of_host(destination), self.hosts.of_host(source));
+        let (from, to) = (self.hosts.rack_of(destination), self.hosts.rack_of(source));
         let back = self.reaches[to].iter().find(|reach| reach.sources.binary_search(&from).is_ok());
         let back = back.expect("what has a path has one back");
         let there = fabric.hops(&there.longest_path(fabric, source, destination));

@@ -30,7 +30,7 @@ use crate::datapath::memory::{MemoryFrames, MemoryWires};
 use crate::datapath::{DatapathError, Deployed, Wires};
 use crate::engine::{Engine, Finished, RunError, ThreadUse, Watch, load};
 use crate::hpcc_options::hpcc_options;
-use crate::stations;
+use crate::mac_addresses;
 use crate::switch_settings::{self, RouteTables};
 use crate::tables;
 
@@ -231,7 +231,7 @@ pub fn deploy(
 ) -> Result<Deployed<KernelWires>, DeployError> {
     let fabric = scenario.fabric();
     let switches = || (0..fabric.switch_count()).map(SwitchId);
-    let routes: Vec<_> = switches().map(|switch| RouteTables::of(scenario, switch)).collect();
+    let routes: Vec<_> = switches().map(|switch| RouteTables::new(scenario, switch)).collect();
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
     let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
@@ -261,9 +261,9 @@ pub(crate) fn renew(
     let mut tables: Vec<_> = switches.into_iter().map(Switch::into_tables).collect();
     tables.iter_mut().for_each(SwitchTables::clear);
     let switches = (0..fabric.switch_count()).map(SwitchId);
-    let routes = switches.map(|switch| RouteTables::of(scenario, switch)).collect();
+    let routes = switches.map(|switch| RouteTables::new(scenario, switch)).collect();
     configure(scenario, routes, &mut tables);
-    let frames = KernelFrames::new(&stations::addresses(fabric), scenario.frames.lengths);
+    let frames = KernelFrames::new(&mac_addresses::addresses(fabric), scenario.frames.lengths);
     Deployed { frames, wires, tables }
 }
 
@@ -275,14 +275,15 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
     let tables = (0..fabric.switch_count())
         .map(SwitchId)
         .map(|switch| {
-            let routes = RouteTables::of(scenario, switch);
+            let routes = RouteTables::new(scenario, switch);
             let capacity = switch_settings::capacity(scenario, switch, &routes);
             let mut tables = SwitchTables::owned_in(&mut arena, capacity)?;
             switch_settings::configure(scenario, switch, routes, order.as_ref(), &mut tables);
             Ok(tables)
         })
         .collect::<std::io::Result<Vec<_>>>()?;
-    let frames = MemoryFrames::new(stations::addresses(fabric).into(), scenario.frames.lengths);
+    let frames =
+        MemoryFrames::new(mac_addresses::addresses(fabric).into(), scenario.frames.lengths);
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 
@@ -333,11 +334,11 @@ fn drive<W: Wires>(
     deploy: Duration,
     partial: Partial,
 ) -> Result<Outcome, Error> {
-    let cpu_before = cpu_time::of_thread();
+    let cpu_before = cpu_time::thread_time();
     let engine = Engine::new(scenario, fabric, record, captured, threads);
     let Finished { record, end, mut counted, wires, switches, others_cpu, threads, failure } =
         engine.run(watch)?;
-    let loop_cpu = others_cpu + cpu_time::of_thread().saturating_sub(cpu_before);
+    let loop_cpu = others_cpu + cpu_time::thread_time().saturating_sub(cpu_before);
     drop((wires, switches));
     if partial == Partial::Discarded {
         if let Some(failure) = failure {
@@ -348,7 +349,7 @@ fn drive<W: Wires>(
         }
     }
     counted.threads = threads;
-    started.tell(&mut counted, others_cpu);
+    started.report(&mut counted, others_cpu);
     let report = closing::publish(scenario, record, end, counted, Clock::Virtual)?;
     Ok(Outcome { report, deploy, loop_cpu, failure })
 }
@@ -410,13 +411,13 @@ pub(crate) struct Started {
 impl Started {
     #[expect(clippy::disallowed_methods, reason = "reported beside the results, never in them")]
     pub fn now() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_time::of_thread() }
+        Self { wall: Instant::now(), cpu: cpu_time::thread_time() }
     }
 
     /// Adds the times of the run to the summary; other threads took `others_cpu`.
-    pub fn tell(&self, summary: &mut Summary, others_cpu: Duration) {
+    pub fn report(&self, summary: &mut Summary, others_cpu: Duration) {
         summary.wall_seconds = self.wall.elapsed().as_secs_f64();
-        let own_cpu = cpu_time::of_thread().saturating_sub(self.cpu);
+        let own_cpu = cpu_time::thread_time().saturating_sub(self.cpu);
         summary.cpu_seconds = (own_cpu + others_cpu).as_secs_f64();
     }
 }

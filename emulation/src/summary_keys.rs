@@ -15,7 +15,7 @@ use topology::SwitchId;
 
 /// Returns the names of the metrics that a run of the scenario can have.
 pub fn metric_names(scenario: &Scenario) -> Vec<String> {
-    Metrics::of(&fullest(scenario)).0.into_keys().collect()
+    Metrics::new(&fullest(scenario)).0.into_keys().collect()
 }
 
 /// Returns a summary with every key that a run of the scenario can have.
@@ -71,7 +71,7 @@ pub fn fullest(scenario: &Scenario) -> Summary {
             ..PortQueues::default()
         }),
         link_bytes: by_switch(scenario, link_bytes),
-        slowest_ports: scenario.switch.tells_rates().then_some(0),
+        slowest_ports: scenario.switch.sends_rates().then_some(0),
         replaced_flows: (scenario.lossy_settings().flow_lines() != 0).then_some(0),
         active_flows,
         port_states,

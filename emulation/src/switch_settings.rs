@@ -24,7 +24,7 @@ use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
-use crate::stations::{port_number, station};
+use crate::mac_addresses::{mac_address, port_number};
 
 /// Interface index of a switch's port 0: index 1 is the loopback.
 pub const FIRST_INTERFACE: u32 = 2;
@@ -156,7 +156,7 @@ pub struct RouteTables {
 
 impl RouteTables {
     /// The routes of a switch.
-    pub fn of(scenario: &Scenario, switch: SwitchId) -> Self {
+    pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         Self::on(scenario, switch, scenario.fabric().shortest_routes(switch))
     }
 
@@ -242,8 +242,8 @@ pub fn configure(
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),
-                address: station(fabric, wire.from, wire.from_port),
-                peer_address: station(fabric, wire.to, wire.to_port),
+                address: mac_address(fabric, wire.from, wire.from_port),
+                peer_address: mac_address(fabric, wire.to, wire.to_port),
             }
         })
         .collect();
@@ -265,7 +265,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
     let port = |(&id, &headroom)| {
         let wire = fabric.wire(id);
         PortConfig {
-            address: station(fabric, wire.from, wire.from_port),
+            address: mac_address(fabric, wire.from, wire.from_port),
             rate: wire.rate,
             response: scenario.pause_response_ns(wire.from, wire.rate),
             refresh_period: settings.pause_refresh.period(settings.pause_quanta, wire.rate),
@@ -343,7 +343,7 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }
         expected[5] = QueueRange::flow_queues(0, 100);
         expected[3] = QueueRange::flow_queues(100, 28);
         assert_eq!(queues(&scenario), expected);
-        let routes = RouteTables::of(&scenario, SwitchId(0));
+        let routes = RouteTables::new(&scenario, SwitchId(0));
         assert_eq!(capacity(&scenario, SwitchId(0), &routes).queues, 137);
         assert_eq!(port_queues(&scenario).data_queues, 136);
         assert_eq!(spread_classes(&scenario), 1 << 5 | 1 << 3);
@@ -360,7 +360,7 @@ fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
         for (switch, shortest_frames) in [(0, 50_000), (1, 100_000)] {
             let switch = SwitchId(switch);
-            let routes = RouteTables::of(&scenario, switch);
+            let routes = RouteTables::new(&scenario, switch);
             assert_eq!(capacity(&scenario, switch, &routes).slots, shortest_frames);
             assert_eq!(switch_config(&scenario, switch).slots, shortest_frames as usize);
         }

@@ -19,7 +19,7 @@ const CONDITIONS: [Condition; 16] = [
     ("flow_queues", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
     ("queue_pauses", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
     ("flow_pauses", "switch.scheme of kind \"ofc\"", |it| it.switch.ofc().is_some()),
-    ("rates", "switch.scheme of kind \"gfc\"", |it| it.switch.tells_rates()),
+    ("rates", "switch.scheme of kind \"gfc\"", |it| it.switch.sends_rates()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
     ("link_priorities", "results.link_priorities = true", |it| it.results.link_priorities),

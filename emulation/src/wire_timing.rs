@@ -27,7 +27,7 @@ pub struct Timing {
 
 impl Timing {
     /// The timing of `wire`.
-    pub fn of(wire: &Wire, scenario: &Scenario) -> Self {
+    pub fn new(wire: &Wire, scenario: &Scenario) -> Self {
         let (delay, rate, frame_time) = (wire.delay, wire.rate, scenario.frame_time());
         Self { delay, rate, byte: byte_at(rate), frame_time }
     }

@@ -129,7 +129,7 @@ pub(crate) mod tests {
     pub(crate) const PORT: u32 = 1;
     pub(crate) const CLASS: u8 = 3;
     const FIELDS: Ipv4Fields = Ipv4Fields {
-        station: 0,
+        mac: 0,
         upstream: QueueId::CONTROL,
         source: 0,
         destination: 0,
@@ -155,7 +155,7 @@ pub(crate) mod tests {
     ) -> Arriving<'_, OwnedTables> {
         let policy =
             Policy::new(ThresholdScheme::Static, MarkingScheme::Off).with_scheme(kind, options);
-        let ingress = Ingress::of(tables, policy, PORT, Priority::new(CLASS)).unwrap();
+        let ingress = Ingress::new(tables, policy, PORT, Priority::new(CLASS)).unwrap();
         Arriving {
             ingress,
             egress_port: 0,

@@ -143,7 +143,7 @@ fn forward<S: Scheme, F: Frame, T: Tables>(
     send: &mut impl FnMut(&Order),
 ) -> Result<Queued, DropReason> {
     let Place { policy, config, switch, port_number, port } = *at;
-    if fields.station != port.address.load() {
+    if fields.mac != port.address.load() {
         return Err(DropReason::NotForThisRouter);
     }
     if fields.ttl <= 1 {

@@ -26,7 +26,7 @@ pub fn audit<F: Frame, T: Tables>(frame: &F, tables: &T, port: u32, started: Nan
             }
         }
         Ok(Parsed::Pfc(_) | Parsed::HopControl(_) | Parsed::LinkDelay) => {
-            class(Priority::of_bits(0))?.audit.mac_control_frames.add::<T>(1);
+            class(Priority::from_bits(0))?.audit.mac_control_frames.add::<T>(1);
         }
         Err(_) => {}
     }

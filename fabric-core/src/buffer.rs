@@ -6,10 +6,10 @@ use crate::map_abi::MAX_SLOTS;
 use crate::wire::ethernet::MINIMUM_FRAME_LENGTH;
 
 /// Largest buffer that has enough descriptors even if every frame has the minimum length.
-pub const LARGEST_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
+pub const MAX_BUFFER: Bytes = Bytes((MAX_SLOTS * MINIMUM_FRAME_LENGTH) as u64);
 
 const _: () = assert!(
-    LARGEST_BUFFER.0.checked_mul(u32::MAX as u64).is_some(),
+    MAX_BUFFER.0.checked_mul(u32::MAX as u64).is_some(),
     "any alpha times the free bytes of a buffer fits into 64 bits"
 );
 
@@ -18,9 +18,9 @@ pub const fn frames_in(buffer: Bytes) -> u64 {
     buffer.0 / MINIMUM_FRAME_LENGTH as u64
 }
 
-/// Descriptors for a buffer of at most [`LARGEST_BUFFER`]: one for each packet it can hold, at least 1.
+/// Descriptors for a buffer of at most [`MAX_BUFFER`]: one for each packet it can hold, at least 1.
 pub fn slots_for(buffer: Bytes) -> u32 {
-    assert!(buffer <= LARGEST_BUFFER, "{buffer:?} is more than there are descriptors for");
+    assert!(buffer <= MAX_BUFFER, "{buffer:?} is more than there are descriptors for");
     let slots = frames_in(buffer).max(1);
     slots.try_into().expect("the largest buffer has 2^24 slots")
 }
@@ -37,7 +37,7 @@ mod tests {
             (60 * 4096, 4096),
             (60 * 4097 + 59, 4097),
             (16_000_000, 266_666),
-            (LARGEST_BUFFER.0, 1 << 24),
+            (MAX_BUFFER.0, 1 << 24),
         ] {
             assert_eq!(slots_for(Bytes(buffer)), slots, "{buffer}");
         }

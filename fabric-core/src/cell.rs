@@ -30,7 +30,7 @@
 //! - **Order of hop control frames.** Frames due to an arrival go through the ring of records, frames due to a
 //!   departure do not. A RESUME may overtake its PAUSE; the neighbour then waits until the quanta run out.
 //! - **The RESUME of a port.** User space reads the pauses of the port's queues again when it sends a RESUME, and
-//!   panics if an arrival has turned the port OFF by then (`tell_resume` in `switch-user`).
+//!   panics if an arrival has turned the port OFF by then (`report_resume` in `switch-user`).
 //! - **DSH's insurance.** [`dsh::pools::settle`] moves as many bytes as it has found room for, but
 //!   an arrival may have taken that room. It changes six counts one after another, so an arrival
 //!   may find the bytes in neither pool.

@@ -98,10 +98,10 @@ fn leave<S: Scheme, T: Tables>(
     let length = u64::from(descriptor.length.load());
     let priority = descriptor.priority();
     let ingress_port = descriptor.ingress_port.load();
-    let ingress = Ingress::of(tables, policy, ingress_port, priority)?;
+    let ingress = Ingress::new(tables, policy, ingress_port, priority)?;
     let Ingress { config, switch, .. } = ingress;
     let egress_port = descriptor.egress_port.load();
-    let queue = QueueId::of_bits(descriptor.queue.load());
+    let queue = QueueId::from_bits(descriptor.queue.load());
     let egress = tables.egress_queue(config.queue_row(egress_port, queue))?;
     let out = tables.port(egress_port)?;
     let lossless = config.is_lossless(priority);

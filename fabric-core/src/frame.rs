@@ -18,7 +18,7 @@ use crate::wire::{ParseError, RemainingSize, experimental, hop_control, ipv4, li
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ipv4Fields {
     /// Destination MAC address, in the form of [`crate::map_abi::Port::address`].
-    pub station: u64,
+    pub mac: u64,
     /// The queue of the neighbour's port that the packet left, if its source MAC address names one.
     pub upstream: QueueId,
     /// Source address, host order.
@@ -43,7 +43,7 @@ impl Ipv4Fields {
     /// Priority: the class selector bits of the DSCP.
     #[inline(always)]
     pub const fn priority(&self) -> Priority {
-        Priority::of_bits((self.type_of_service >> 5) as u32)
+        Priority::from_bits((self.type_of_service >> 5) as u32)
     }
 
     /// True if the sender labels the packet as part of an incast.
@@ -152,8 +152,8 @@ impl<B: FrameBytes> ByteFrame<B> {
             0
         };
         Ok(Parsed::Ipv4(Ipv4Fields {
-            station: address_to_u64(addresses.destination),
-            upstream: QueueId::of_address(address_to_u64(addresses.source)),
+            mac: address_to_u64(addresses.destination),
+            upstream: QueueId::from_address(address_to_u64(addresses.source)),
             source: header.source(),
             destination: header.destination(),
             ports,

@@ -14,7 +14,7 @@ pub const fn required(rate: BitsPerSecond, delay: Picos, max_frame: Bytes) -> By
 }
 
 /// Accounted length of the shortest packet, bytes without FCS.
-const SHORTEST_PACKET: u64 = MINIMUM_FRAME_LENGTH as u64;
+const MIN_PACKET: u64 = MINIMUM_FRAME_LENGTH as u64;
 
 /// Lengths of the frames on a fabric's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl LinkFrames {
         let hop_control = self.time.on_the_wire(self.hop_control as u64);
         let ahead = if packet > hop_control { packet } else { hop_control };
         let others = self.lossless_classes.saturating_sub(1);
-        let waiting = others * (self.hop_control as u64).saturating_sub(SHORTEST_PACKET);
+        let waiting = others * (self.hop_control as u64).saturating_sub(MIN_PACKET);
         2 * packet + self.meanwhile(rate, ahead) + self.meanwhile(rate, hop_control + waiting)
     }
 
@@ -85,7 +85,7 @@ impl LinkFrames {
 
     /// Max rate at which packets arrive.
     const fn fastest(&self, rate: BitsPerSecond) -> BitsPerSecond {
-        self.time.fastest(rate, SHORTEST_PACKET)
+        self.time.fastest(rate, MIN_PACKET)
     }
 }
 

@@ -100,7 +100,7 @@ impl ClassPauses {
     #[must_use]
     pub fn and_xoff(mut self, classes: u8, quanta: u16) -> Self {
         self.named |= classes;
-        for class in priority::of_mask(classes) {
+        for class in priority::in_mask(classes) {
             self.quanta[class.index()] = quanta;
         }
         self
@@ -109,7 +109,7 @@ impl ClassPauses {
     /// Returns the classes that the message pauses.
     pub fn paused(&self) -> u8 {
         let stops = |class: &Priority| self.quanta[class.index()] != 0;
-        priority::of_mask(self.named).filter(stops).fold(0, |mask, class| mask | class.bit())
+        priority::in_mask(self.named).filter(stops).fold(0, |mask, class| mask | class.bit())
     }
 
     /// Returns the classes that the message resumes.
@@ -135,7 +135,7 @@ impl FlowList {
 
     /// Creates a list of the first `count` hashes. `None` if `count` is above [`MAX_FLOWS`].
     #[inline(always)]
-    pub fn of_first(count: u8, mut hashes: [u32; MAX_FLOWS]) -> Option<Self> {
+    pub fn from_first(count: u8, mut hashes: [u32; MAX_FLOWS]) -> Option<Self> {
         let mut unused = usize::from(count);
         if unused > MAX_FLOWS {
             return None;
@@ -149,7 +149,7 @@ impl FlowList {
 
     /// Creates a list of `count` hashes, at most [`MAX_FLOWS`]. The other words of `hashes` must be 0.
     #[inline(always)]
-    pub(crate) const fn of_padded(count: u8, hashes: [u32; MAX_FLOWS]) -> Self {
+    pub(crate) const fn from_padded(count: u8, hashes: [u32; MAX_FLOWS]) -> Self {
         Self { count, hashes }
     }
 
@@ -227,7 +227,7 @@ impl HopControl {
             _ => None,
         };
         let priority =
-            (usize::from(subject) < PRIORITIES).then(|| Priority::of_bits(subject.into()));
+            (usize::from(subject) < PRIORITIES).then(|| Priority::from_bits(subject.into()));
         match u64::from(kind) {
             KIND_CLASSES => {
                 let mut quanta = [0; PRIORITIES];
@@ -236,7 +236,7 @@ impl HopControl {
                 Some(Self::Classes(ClassPauses { named: subject, quanta }))
             }
             KIND_QUEUE => {
-                let queue = QueueId::of_bits(subject.into());
+                let queue = QueueId::from_bits(subject.into());
                 let exists = queue.is_flow_queue();
                 paused_or_not.filter(|_| exists).map(|paused| Self::Queue { queue, paused })
             }
@@ -244,7 +244,7 @@ impl HopControl {
             KIND_FLOWS => {
                 let word = |word: u64| [word as u32, (word >> 32) as u32];
                 let ([a, b], [c, d]) = (word(low), word(high));
-                let flows = FlowList::of_first(count, [a, b, c, d])?;
+                let flows = FlowList::from_first(count, [a, b, c, d])?;
                 Some(Self::Flows { priority: priority?, paused: paused_or_not?, flows })
             }
             KIND_RATE => {

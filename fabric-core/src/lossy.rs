@@ -83,7 +83,7 @@ pub trait BufferManagement {
     /// Returns `Ok` if the buffer admits a packet, or the reason to drop it.
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<(), DropReason> {
-        let at = Egress::of_arriving(packet);
+        let at = Egress::from_arriving(packet);
         let threshold = Self::threshold(&at, packet.fields.is_first_rtt());
         at.admit(packet.length, threshold)
     }
@@ -131,7 +131,7 @@ pub struct Egress<'a, T> {
 
 impl<'a, T: Tables> Egress<'a, T> {
     /// Returns queue `queue` of a port for packets of `priority`. `None` if the queue does not exist.
-    pub fn of(
+    pub fn new(
         tables: &'a T,
         policy: Policy,
         port: u32,
@@ -146,14 +146,14 @@ impl<'a, T: Tables> Egress<'a, T> {
 
     /// Returns the queue that an arriving packet joins.
     #[inline(always)]
-    pub fn of_arriving(packet: &Arriving<'a, T>) -> Self {
+    pub fn from_arriving(packet: &Arriving<'a, T>) -> Self {
         let Arriving { ingress, egress_port, queue, egress, .. } = *packet;
         Self::with(ingress, egress_port, queue, egress)
     }
 
     /// Returns the queue of a departing packet.
     #[inline(always)]
-    pub fn of_leaving(packet: &Leaving<'a, T>) -> Self {
+    pub fn from_leaving(packet: &Leaving<'a, T>) -> Self {
         let Leaving { ingress, egress_port, queue, egress, .. } = *packet;
         Self::with(ingress, egress_port, queue, egress)
     }

@@ -325,7 +325,7 @@ impl Descriptor {
     /// Returns the packet's priority.
     #[inline(always)]
     pub fn priority(&self) -> Priority {
-        Priority::of_bits(self.flags.load() >> DESCRIPTOR_PRIORITY_AT)
+        Priority::from_bits(self.flags.load() >> DESCRIPTOR_PRIORITY_AT)
     }
 
     /// Returns the bytes that the packet's flow has left to send, as encoded in the packet.

@@ -131,7 +131,7 @@ pub fn receive<T: Tables>(
     let mut class = 0u32;
     while class < 8 {
         if pfc.class_enable >> class & 1 != 0 {
-            let priority = Priority::of_bits(class);
+            let priority = Priority::from_bits(class);
             if !config.is_lossless(priority) {
                 switch.lossy_pauses_ignored.add::<T>(1);
             } else if !watchdog::ignores_pause(tables, policy, port_number, priority)

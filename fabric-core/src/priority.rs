@@ -18,7 +18,7 @@ impl Priority {
 
     /// Returns the priority in the low three bits of a word from a header or table.
     #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
+    pub const fn from_bits(bits: u32) -> Self {
         Self(bits as u8 & 7)
     }
 
@@ -60,12 +60,12 @@ pub fn all() -> impl Iterator<Item = Priority> {
 
 /// Returns the priorities of a set such as PFC's class-enable vector, lowest first.
 #[inline]
-pub fn of_mask(mut mask: u8) -> impl Iterator<Item = Priority> {
+pub fn in_mask(mut mask: u8) -> impl Iterator<Item = Priority> {
     core::iter::from_fn(move || {
         if mask == 0 {
             return None;
         }
-        let lowest = Priority::of_bits(mask.trailing_zeros());
+        let lowest = Priority::from_bits(mask.trailing_zeros());
         mask &= mask - 1;
         Some(lowest)
     })
@@ -77,15 +77,15 @@ mod tests {
 
     #[test]
     fn a_mask_has_a_bit_for_each_priority() {
-        assert!(of_mask(0).next().is_none());
-        assert!(of_mask(0b1000_1001).eq([0, 3, 7].map(Priority::new)));
-        assert!(of_mask(u8::MAX).eq(all()));
+        assert!(in_mask(0).next().is_none());
+        assert!(in_mask(0b1000_1001).eq([0, 3, 7].map(Priority::new)));
+        assert!(in_mask(u8::MAX).eq(all()));
         assert!(all().map(Priority::bit).eq((0..8).map(|bit| 1 << bit)));
     }
 
     #[test]
     fn a_word_has_its_priority_in_the_low_bits() {
-        assert_eq!(Priority::of_bits(0xffff_fffd), Priority::new(5));
+        assert_eq!(Priority::from_bits(0xffff_fffd), Priority::new(5));
         assert!(Priority::new(5).is_in(1 << 5) && !Priority::new(5).is_in(!(1 << 5)));
     }
 

@@ -43,7 +43,7 @@ impl QueueId {
 
     /// Returns the queue in the low byte of a table's word.
     #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
+    pub const fn from_bits(bits: u32) -> Self {
         Self(bits as u8)
     }
 
@@ -61,7 +61,7 @@ impl QueueId {
 
     /// The inverse of [`place`](Self::place).
     #[inline(always)]
-    pub const fn of_place(place: usize) -> Self {
+    pub const fn from_place(place: usize) -> Self {
         Self((place as u8).wrapping_sub(1))
     }
 
@@ -75,8 +75,8 @@ impl QueueId {
 
     /// The inverse of [`in_address`](Self::in_address).
     #[inline(always)]
-    pub const fn of_address(address: u64) -> Self {
-        Self::of_place((address >> ADDRESS_SHIFT & 0xff) as usize)
+    pub const fn from_address(address: u64) -> Self {
+        Self::from_place((address >> ADDRESS_SHIFT & 0xff) as usize)
     }
 
     /// True if the queue is a data queue with a valid number.
@@ -109,7 +109,7 @@ mod tests {
         let data = (0..136).map(QueueId::data);
         let places = core::iter::once(QueueId::CONTROL).chain(data).map(QueueId::place);
         assert!(places.eq(0..=136));
-        assert!((0..=136).all(|place| QueueId::of_place(place).place() == place));
+        assert!((0..=136).all(|place| QueueId::from_place(place).place() == place));
     }
 
     #[test]
@@ -120,8 +120,8 @@ mod tests {
         assert_eq!(address_from_u64(named(QueueId::CONTROL)), own);
         assert_eq!(address_from_u64(named(QueueId::data(127))), [2, 2, 128, 1, 2, 3]);
         let data = (0..136).map(QueueId::data);
-        assert!(data.clone().all(|queue| QueueId::of_address(named(queue)) == queue));
+        assert!(data.clone().all(|queue| QueueId::from_address(named(queue)) == queue));
         assert!(data.clone().all(QueueId::is_data) && !QueueId::CONTROL.is_data());
-        assert!(!QueueId::of_address(0xff_0000).is_data(), "no port has it");
+        assert!(!QueueId::from_address(0xff_0000).is_data(), "no port has it");
     }
 }

@@ -27,7 +27,7 @@ pub fn is_for_switch<B: FrameBytes, T: Tables>(frame: &B, tables: &T, port: u32)
 #[inline(always)]
 fn is_forwarded<B: FrameBytes, T: Tables>(frame: &B, tables: &T, port: u32) -> bool {
     let Some(port) = tables.port(port) else { return false };
-    let Some(station) = frame.read::<6>(0) else { return false };
+    let Some(mac) = frame.read::<6>(0) else { return false };
     let Some([first]) = frame.read::<1>(ethernet::LEN) else { return false };
     let Some([time_to_live]) = frame.read::<1>(ethernet::LEN + ipv4::TIME_TO_LIVE_AT) else {
         return false;
@@ -35,8 +35,7 @@ fn is_forwarded<B: FrameBytes, T: Tables>(frame: &B, tables: &T, port: u32) -> b
     let Some(destination) = frame.read::<4>(ethernet::LEN + ipv4::DESTINATION_AT) else {
         return false;
     };
-    if first != PLAIN_HEADER || time_to_live <= 1 || address_to_u64(station) != port.address.load()
-    {
+    if first != PLAIN_HEADER || time_to_live <= 1 || address_to_u64(mac) != port.address.load() {
         return false;
     }
     let host = tables.host_of(u32::from_be_bytes(destination));

@@ -76,7 +76,7 @@ const _: () = assert!(HEADER_LEN == 96);
 impl Header {
     /// Creates the record of a buffered packet of `length` bytes. The records of `orders` hop control frames follow.
     #[inline(always)]
-    pub fn of_queued(queued: &Queued, port: u32, time_ns: u64, length: u32, orders: u32) -> Self {
+    pub fn for_queued(queued: &Queued, port: u32, time_ns: u64, length: u32, orders: u32) -> Self {
         let Queued { slot, egress_port, queue, marked } = queued;
         Self {
             kind: KIND_QUEUED,
@@ -94,14 +94,14 @@ impl Header {
 
     /// Creates the record of a received hop control frame.
     #[inline(always)]
-    pub fn of_control_received(control: &HopControl, port: u32, time_ns: u64) -> Self {
+    pub fn for_control_received(control: &HopControl, port: u32, time_ns: u64) -> Self {
         let control = control.to_words();
         Self { kind: KIND_CONTROL_RECEIVED, port, time_ns, control, ..Self::default() }
     }
 
     /// Creates the record of a received link delay frame.
     #[inline(always)]
-    pub fn of_link_delay(port: u32, time_ns: u64) -> Self {
+    pub fn for_link_delay(port: u32, time_ns: u64) -> Self {
         Self {
             kind: KIND_LINK_DELAY,
             port,
@@ -113,19 +113,19 @@ impl Header {
 
     /// Creates the record of a dropped frame. The records of `orders` hop control frames follow.
     #[inline(always)]
-    pub fn of_drop(reason: DropReason, port: u32, time_ns: u64, orders: u32) -> Self {
+    pub fn for_drop(reason: DropReason, port: u32, time_ns: u64, orders: u32) -> Self {
         Self { kind: KIND_DROPPED, port, time_ns, reason: reason as u32, orders, ..Self::default() }
     }
 
     /// Creates the record of a frame of `length` bytes that is left to user space.
     #[inline(always)]
-    pub fn of_left_alone(port: u32, time_ns: u64, length: u32) -> Self {
+    pub fn for_left_alone(port: u32, time_ns: u64, length: u32) -> Self {
         Self { kind: KIND_LEFT_ALONE, port, time_ns, length, ..Self::default() }
     }
 
     /// Creates the record of a hop control frame to send from `port`.
     #[inline(always)]
-    pub fn of_order(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
+    pub fn for_order(order: &Order, port: u32, time_ns: u64, length: u32) -> Self {
         Self {
             kind: KIND_CONTROL,
             port,
@@ -162,7 +162,7 @@ impl Header {
             KIND_QUEUED => Some(Outcome::Queued(Queued {
                 slot: self.slot,
                 egress_port: self.egress_port,
-                queue: QueueId::of_bits(self.queue),
+                queue: QueueId::from_bits(self.queue),
                 marked: self.flags & FLAG_MARKED != 0,
             })),
             KIND_CONTROL_RECEIVED => {
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn a_record_holds_its_header_and_the_longest_frame() {
         let headers = [ethernet::LEN, ipv4::LEN, udp::LEN, bth::LEN, reth::LEN, icrc::LEN];
-        let telemetry = telemetry::surplus_length(telemetry::MOST_HOPS);
+        let telemetry = telemetry::surplus_length(telemetry::MAX_HOPS);
         assert!(3072 + headers.iter().sum::<usize>() + telemetry <= MAX_FRAME);
         assert_eq!(RECORD_LEN, 96 + 3232);
     }
@@ -221,26 +221,26 @@ mod tests {
         let queue = QueueId::data(127);
         for (marked, orders) in [(false, 0), (true, 0), (false, 1), (true, 2)] {
             let packet = Queued { slot: 70_000, egress_port: 255, queue, marked };
-            let header = through_the_ring(Header::of_queued(&packet, 5, 77, 1058, orders));
+            let header = through_the_ring(Header::for_queued(&packet, 5, 77, 1058, orders));
             assert_eq!((header.port, header.time_ns, header.length), (5, 77, 1058));
             assert_eq!(header.orders, orders);
             assert_eq!(header.outcome(), Some(Outcome::Queued(packet)));
         }
         let control = ORDER.control;
-        let received = through_the_ring(Header::of_control_received(&control, 5, 77));
+        let received = through_the_ring(Header::for_control_received(&control, 5, 77));
         assert_eq!((received.port, received.time_ns, received.length), (5, 77, 0));
         assert_eq!(received.outcome(), Some(Outcome::ControlReceived(control)));
-        let measured = through_the_ring(Header::of_link_delay(5, 77));
+        let measured = through_the_ring(Header::for_link_delay(5, 77));
         assert_eq!((measured.port, measured.time_ns, measured.length), (5, 77, 60));
         assert_eq!(measured.outcome(), Some(Outcome::LinkDelayReceived));
         for reason in DropReason::ALL {
-            let dropped = through_the_ring(Header::of_drop(*reason, 5, 77, 1));
+            let dropped = through_the_ring(Header::for_drop(*reason, 5, 77, 1));
             assert_eq!((dropped.port, dropped.time_ns, dropped.length), (5, 77, 0));
             assert_eq!(dropped.orders, 1);
             assert_eq!(dropped.outcome(), Some(Outcome::Dropped(*reason)));
         }
         assert_eq!(
-            Header { reason: 99, ..Header::of_drop(DropReason::ALL[0], 5, 77, 0) }.outcome(),
+            Header { reason: 99, ..Header::for_drop(DropReason::ALL[0], 5, 77, 0) }.outcome(),
             None
         );
         assert_eq!(Header { kind: 99, ..received }.outcome(), None);
@@ -250,7 +250,7 @@ mod tests {
     fn an_order_comes_out_of_its_record() {
         for level in [PauseLevel::Queue, PauseLevel::Port] {
             let order = Order { level, resumes: level == PauseLevel::Queue, ..ORDER };
-            let header = through_the_ring(Header::of_order(&order, 5, 77, 60));
+            let header = through_the_ring(Header::for_order(&order, 5, 77, 60));
             assert_eq!((header.kind, header.port, header.time_ns), (KIND_CONTROL, 5, 77));
             assert_eq!((header.length, header.order()), (60, Some(order)));
             assert_eq!(header.outcome(), None, "a frame has another outcome");

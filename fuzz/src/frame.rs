@@ -24,7 +24,7 @@ pub fn seeds() -> Seeds {
     let packets = packets::packets().into_iter().map(|packet| frame_of(&packet.into(), &ADDRESSES));
     let segments = crate::host::segments().map(|segment| frame_of(&segment.into(), &ADDRESSES));
     let packets = packets.chain(segments);
-    Seeds::of_bytes(packets.chain(packets::control_frames()).collect())
+    Seeds::from_bytes(packets.chain(packets::control_frames()).collect())
 }
 
 /// Checks the bytes as they are, with a right IPv4 checksum, and with all that makes them a packet.
@@ -142,7 +142,7 @@ fn parsers_agree(bytes: &[u8]) {
             assert_eq!(at_switch, Ok(Parsed::HopControl(control)));
         }
         Ok(HostArrival::LinkDelay(_)) => assert_eq!(at_switch, Ok(Parsed::LinkDelay)),
-        Ok(HostArrival::Foreign) => panic!("bytes alone never tell that a program has sent them"),
+        Ok(HostArrival::Foreign) => panic!("bytes alone never show that a program has sent them"),
         Err(error) => {
             assert_ne!(at_switch, Ok(Parsed::LinkDelay), "{error}");
             assert!(!error.to_string().is_empty());
@@ -241,12 +241,12 @@ fn forwarding_keeps_a_packet(bytes: &[u8], fields: &Ipv4Fields) {
         return;
     }
     let (source, destination) = ([2, 2, 41, 0, 0, 9], [2, 1, 0, 0, 0, 8]);
-    let station = address_to_u64(destination);
+    let mac = address_to_u64(destination);
     let mut copy = bytes.to_vec();
     let mut frame = ByteFrame(copy.as_mut_slice());
-    assert_eq!(frame.forward(address_to_u64(source), station, fields), Ok(()));
+    assert_eq!(frame.forward(address_to_u64(source), mac, fields), Ok(()));
     let upstream = QueueId::data(40);
-    let forwarded = Ipv4Fields { checksum: 0, station, upstream, ttl: fields.ttl - 1, ..*fields };
+    let forwarded = Ipv4Fields { checksum: 0, mac, upstream, ttl: fields.ttl - 1, ..*fields };
     assert_eq!(read(&copy), forwarded);
     assert_eq!((&copy[..6], &copy[6..12]), (&destination[..], &source[..]));
     assert_eq!(ByteFrame(copy.as_mut_slice()).mark_congestion(fields), Ok(()));

@@ -99,7 +99,7 @@ pub fn seeds() -> Seeds {
         segments,
         [frames(&received), packets::control_frames(), frames(&acknowledged)].concat(),
     ];
-    Seeds::of_bytes(lists.iter().map(|frames| input_of(frames)).collect())
+    Seeds::from_bytes(lists.iter().map(|frames| input_of(frames)).collect())
 }
 
 /// Segments to the receiving connection: SYN, a gap, its repair, the end. Segments to the sending connection: the
@@ -108,7 +108,7 @@ pub fn segments() -> impl Iterator<Item = TcpSegment> {
     let to = |connection, direction, sequence, acknowledgement: u32, flags: Flags| TcpSegment {
         source: PEER,
         destination: ADDRESS,
-        ports: Ports::of_connection(connection, direction),
+        ports: Ports::for_connection(connection, direction),
         sequence,
         acknowledgement,
         window: u16::MAX,
@@ -257,7 +257,7 @@ fn check_with(transport: Transport, mut input: &[u8]) {
 fn config() -> HostConfig {
     HostConfig {
         address: ADDRESS,
-        station: ADDRESSES.destination,
+        mac: ADDRESSES.destination,
         link_rate: LINK_RATE,
         frame_time: units::FrameTime { overhead: 24, whole_nanos: false },
         frame_lengths: host_agent::frame_length::FrameLengths::default(),
@@ -274,7 +274,7 @@ fn config() -> HostConfig {
         obeys_flow_pauses: false,
         obeys_rates: true,
         scheduler: host_agent::Scheduler::RoundRobin,
-        tells_remaining: false,
+        sends_remaining: false,
     }
 }
 

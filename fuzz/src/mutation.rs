@@ -6,7 +6,7 @@ use crate::words;
 
 /// Changes the text that is the first `size` bytes of `data`, which has room for `max_size`, and returns the new
 /// size: bytes as libFuzzer does, or words and lines, as often.
-pub fn of_text(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+pub fn mutate_text(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let text = std::str::from_utf8(&data[..size]).ok();
     let changed =
         text.filter(|_| seed.is_multiple_of(2)).and_then(|text| words::mutate(text, seed));

@@ -10,7 +10,7 @@ use crate::scenario::refusal_is_a_sentence;
 
 use crate::seeds::Seeds;
 
-const LONGEST_TEXT: usize = 16 << 10;
+const MAX_TEXT_LENGTH: usize = 16 << 10;
 const HEADER: &str = "start_ns,src,dst,bytes,priority,path,source_port";
 /// Two switches without a link between them: some pairs of hosts have no path.
 const FABRIC: &str = r#"duration = "1ms"
@@ -62,13 +62,13 @@ pub fn seeds() -> Seeds {
     ];
     let windows = FLOWS.replace('\n', "\r\n");
     let texts = [FLOWS, STEERED_FLOWS, &windows, SIZES, "1000 20\n1000000 100\n", WEIGHTS];
-    Seeds::of_texts(texts.into_iter().chain(shipped).map(str::to_owned))
+    Seeds::from_texts(texts.into_iter().chain(shipped).map(str::to_owned))
 }
 
 /// Checks a text as a file of each kind.
 pub fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    if text.len() > LONGEST_TEXT {
+    if text.len() > MAX_TEXT_LENGTH {
         return;
     }
     let list = format!("{FABRIC}[[flows]]\nkind = \"list\"\nlabel = \"x\"\nfile = \"x.csv\"\n");

@@ -14,7 +14,7 @@ use import::ns3::{Arguments, Simulator, import_texts};
 
 use crate::seeds::Seeds;
 
-const LONGEST_TEXT: usize = 16 << 10;
+const MAX_TEXT_LENGTH: usize = 16 << 10;
 const APART: &str = "\n====\n";
 
 /// Errors that only the whole scenario shows.
@@ -47,7 +47,7 @@ pub fn seeds() -> Seeds {
     let lossy = TOPOLOGY.replacen("1us 0\n", "1us 0.01\n", 1);
     let config = |from: &str, to: &str| CONFIG.replace(from, to);
     let lenient = config("CC_MODE 1", "CC_MODE 3").replace("HAS_WIN 0\n", "");
-    Seeds::of_texts([
+    Seeds::from_texts([
         input([CONFIG, TOPOLOGY, FLOWS, "small"]),
         input([&config("KMAX", "KMAX"), &two_rates, FLOWS, "small"]),
         input([&config("LINK_DOWN 0 0 0", "LINK_DOWN 5 0 3"), &lossy, FLOWS, "a b"]),
@@ -65,7 +65,7 @@ pub fn seeds() -> Seeds {
 /// Checks the parts of an input.
 pub fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    if text.len() > LONGEST_TEXT {
+    if text.len() > MAX_TEXT_LENGTH {
         return;
     }
     let mut parts = text.split(APART);
@@ -76,10 +76,10 @@ pub fn check(input: &[u8]) {
     if stem.is_empty() || stem.contains(['/', '\0']) {
         return;
     }
-    let topology = Source::of("topology.txt", topology);
-    let flows = Source::of("flow.txt", flows);
+    let topology = Source::new("topology.txt", topology);
+    let flows = Source::new("flow.txt", flows);
     // The scenario has the name of the config.
-    let config = Source::of(&format!("{stem}.txt"), config);
+    let config = Source::new(&format!("{stem}.txt"), config);
     let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem, true) {
         Ok(imported) => imported,
         Err(error) => return refusal_is_a_sentence(&error),

@@ -123,7 +123,7 @@ fn repair_segment(frame: &mut [u8]) {
     let (start, sequence) = (TCP + header.length(), header.sequence());
     let connection = header.ports().connection();
     if let (Some((connection, _)), Some(payload)) = (connection, frame.get_mut(start..)) {
-        payload::Pattern::of_segment(connection, sequence).fill(payload);
+        payload::Pattern::for_segment(connection, sequence).fill(payload);
     }
     let address = |at: usize| u32::from_be_bytes(frame[at..at + 4].try_into().expect("four"));
     let (source, destination) = (address(26), address(30));
@@ -139,10 +139,10 @@ fn repair_roce(frame: &mut [u8]) {
     }
     frame[12..14].copy_from_slice(&ethernet::ETHER_TYPE_IPV4.to_be_bytes());
     // A frame of 60 bytes may be padded: its own length is kept if it fits.
-    let told = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+    let stated = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
     let (most, fits) = (frame.len() - ethernet::LEN, smallest - ethernet::LEN);
     let is_shortest = frame.len() == ethernet::MINIMUM_FRAME_LENGTH;
-    let total = if is_shortest && (fits..=most).contains(&told) { told } else { most };
+    let total = if is_shortest && (fits..=most).contains(&stated) { stated } else { most };
     frame[16..18].copy_from_slice(&(total as u16).to_be_bytes());
     let datagram = datagram_length(frame, total);
     frame[38..40].copy_from_slice(&(datagram as u16).to_be_bytes());
@@ -157,11 +157,11 @@ fn repair_roce(frame: &mut [u8]) {
 /// the rest of the packet.
 fn datagram_length(frame: &[u8], total: usize) -> usize {
     let most = total - ipv4::LEN;
-    let told = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
-    let fits = (udp::LEN + bth::LEN + icrc::LEN..most).contains(&told);
-    let surplus = frame.get(ethernet::LEN + ipv4::LEN + told..ethernet::LEN + total);
+    let stated = usize::from(u16::from_be_bytes([frame[38], frame[39]]));
+    let fits = (udp::LEN + bth::LEN + icrc::LEN..most).contains(&stated);
+    let surplus = frame.get(ethernet::LEN + ipv4::LEN + stated..ethernet::LEN + total);
     let is_telemetry = surplus.is_some_and(|surplus| telemetry::parse_surplus(surplus).is_ok());
-    if fits && is_telemetry { told } else { most }
+    if fits && is_telemetry { stated } else { most }
 }
 
 /// Writes the pattern into the payload of a segment that starts with a BTH.
@@ -176,6 +176,6 @@ fn fill_payload(segment: &mut [u8]) {
     let (qp, psn, pad) = (bth.destination_qp(), bth.psn(), usize::from(bth.pad_count()));
     let Some(end) = segment.len().checked_sub(pad) else { return };
     if let Some(payload) = segment.get_mut(bth::LEN + extension..end) {
-        payload::Pattern::of_packet(qp, psn).fill(payload);
+        payload::Pattern::for_packet(qp, psn).fill(payload);
     }
 }

@@ -20,18 +20,18 @@ use crate::named_files::text_of;
 use crate::seeds::Seeds;
 
 /// Longer texts are not tried: nothing in a scenario needs them.
-const LONGEST_TEXT: usize = 16 << 10;
+const MAX_TEXT_LENGTH: usize = 16 << 10;
 /// Larger fabrics are only loaded: the other checks would take seconds for each input.
-const MOST_HOSTS: u32 = 64;
-const MOST_SWITCHES: u32 = 32;
+const MAX_HOSTS: u32 = 64;
+const MAX_SWITCHES: u32 = 32;
 /// Descriptors of all switches for which tables are made: 64 bytes each, and as many are only reserved.
-const MOST_SLOTS: u64 = 1 << 20;
+const MAX_SLOTS: u64 = 1 << 20;
 /// Flows that are looked at.
 const FLOWS: usize = 200;
 /// Flows whose paths are computed.
 const PATHS: usize = 20;
 /// Max flows of a scenario that is inspected, because an inspection may read all of them.
-const MOST_INSPECTED_FLOWS: u64 = 10_000;
+const MAX_INSPECTED_FLOWS: u64 = 10_000;
 /// A switch chip of `xoff inspect`, whose headroom is computed from the scenario's rates and lengths.
 const CHIP: &str = "spectrum-3";
 
@@ -71,14 +71,14 @@ const MORE: [&str; 3] = [
 pub fn seeds() -> Seeds {
     let texts = SHIPPED.iter().map(|(_, text)| *text).chain(MORE);
     let overridden = "#set switch.buffer=4MB\n#set flows.0.priority=2\n".to_owned() + SHIPPED[3].1;
-    Seeds::of_texts(texts.map(str::to_owned).chain([overridden]))
+    Seeds::from_texts(texts.map(str::to_owned).chain([overridden]))
         .with_schema(&scenario::json_schema())
 }
 
 /// Checks a text.
 pub fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    if text.len() > LONGEST_TEXT {
+    if text.len() > MAX_TEXT_LENGTH {
         return;
     }
     let overrides = text.lines().filter_map(|line| line.strip_prefix(OVERRIDE));
@@ -113,7 +113,7 @@ fn file(path: &Path) -> io::Result<String> {
 /// Checks the properties of a loaded scenario; `load` loads a text that names the same files.
 pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, ScenarioError>) {
     let fabric = scenario.fabric();
-    if fabric.host_count() > MOST_HOSTS || fabric.switch_count() > MOST_SWITCHES {
+    if fabric.host_count() > MAX_HOSTS || fabric.switch_count() > MAX_SWITCHES {
         return;
     }
     let written = scenario.to_toml();
@@ -128,7 +128,7 @@ pub fn holds(scenario: &Scenario, load: &dyn Fn(&str) -> Result<Scenario, Scenar
     hosts_can_be_made(scenario);
     switches_can_be_made(scenario);
     let expected = scenario.sources().iter().map(scenario::Source::expected_flows);
-    if expected.fold(0, u64::saturating_add) <= MOST_INSPECTED_FLOWS {
+    if expected.fold(0, u64::saturating_add) <= MAX_INSPECTED_FLOWS {
         let asic = CHIP.parse().expect("a chip that inspect knows");
         assert!(!inspect::report(scenario, Some(&asic)).is_empty());
     }
@@ -159,7 +159,7 @@ fn flows_are_as_documented(scenario: &Scenario) {
 
 /// `Host::new` panics on a configuration that no host can have.
 fn hosts_can_be_made(scenario: &Scenario) {
-    let settings = HostSettings::of(scenario);
+    let settings = HostSettings::new(scenario);
     for host in (0..scenario.fabric().host_count()).map(HostId) {
         drop(Host::new(settings.config(host), &settings.transports(host)));
     }
@@ -172,15 +172,15 @@ fn switches_can_be_made(scenario: &Scenario) {
         let pools = scenario.buffer_pools(switch);
         let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
         assert_eq!(sum, scenario.switch_at(switch).buffer.0, "the pools are the buffer");
-        let routes = RouteTables::of(scenario, switch);
+        let routes = RouteTables::new(scenario, switch);
         slots += u64::from(switch_settings::capacity(scenario, switch, &routes).slots);
     }
-    if slots > MOST_SLOTS {
+    if slots > MAX_SLOTS {
         return;
     }
     // One switch's tables as every datapath configures them, then the whole run, which does not start.
     for switch in switches().take(1) {
-        let routes = RouteTables::of(scenario, switch);
+        let routes = RouteTables::new(scenario, switch);
         let capacity = switch_settings::capacity(scenario, switch, &routes);
         let mut tables = SwitchTables::owned(capacity).expect("memory for one switch");
         let order = scenario.deadlock_prevention();

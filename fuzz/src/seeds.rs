@@ -9,7 +9,7 @@ const FOLDER: &str = "XOFF_FUZZ_SEEDS";
 /// Beside the seeds, if the format has words: libFuzzer puts them into inputs.
 const DICTIONARY: &str = "dictionary";
 /// Longer words are sentences of comments, or paths.
-const LONGEST_WORD: usize = 40;
+const MAX_WORD_LENGTH: usize = 40;
 
 /// Initial inputs of a target.
 pub struct Seeds {
@@ -21,12 +21,12 @@ pub struct Seeds {
 
 impl Seeds {
     /// Seeds of a format without words.
-    pub fn of_bytes(inputs: Vec<Vec<u8>>) -> Self {
+    pub fn from_bytes(inputs: Vec<Vec<u8>>) -> Self {
         Self { inputs, words: BTreeSet::new() }
     }
 
     /// Texts, and the words in them.
-    pub fn of_texts(texts: impl IntoIterator<Item = String>) -> Self {
+    pub fn from_texts(texts: impl IntoIterator<Item = String>) -> Self {
         let texts: Vec<String> = texts.into_iter().collect();
         let without_comments = texts.iter().flat_map(|text| text.lines()).map(|line| {
             let end = line.find('#').unwrap_or(line.len());
@@ -93,5 +93,5 @@ fn write(seeds: &Seeds, folder: &Path) -> std::io::Result<()> {
 
 fn is_word(text: &str) -> bool {
     let printable = |byte: u8| byte.is_ascii_graphic() && byte != b'"';
-    (2..=LONGEST_WORD).contains(&text.len()) && text.bytes().all(printable)
+    (2..=MAX_WORD_LENGTH).contains(&text.len()) && text.bytes().all(printable)
 }

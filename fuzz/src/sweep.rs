@@ -10,9 +10,9 @@ use sweep::{Plan, Sweep, SweepOptions};
 
 use crate::seeds::Seeds;
 
-const LONGEST_TEXT: usize = 8 << 10;
+const MAX_TEXT_LENGTH: usize = 8 << 10;
 /// Sweeps of more runs are only read.
-const MOST_RUNS: usize = 40;
+const MAX_RUNS: usize = 40;
 /// Runs whose scenarios are checked.
 const RUNS: usize = 3;
 
@@ -46,7 +46,7 @@ set = { duration = "1ms" }
 
 /// The sweeps that ship.
 pub fn seeds() -> Seeds {
-    Seeds::of_texts(SWEEPS.into_iter().chain([SMALL]).map(str::to_owned))
+    Seeds::from_texts(SWEEPS.into_iter().chain([SMALL]).map(str::to_owned))
         .with_schema(&sweep::json_schema())
 }
 
@@ -56,7 +56,7 @@ pub fn check(input: &[u8]) {
     // A run's scenario reads the files that it names, from the disk. TOML writes `file` in no other way
     // than with these letters, or with an escape.
     let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-    if text.len() > LONGEST_TEXT || text.contains('\\') || words.any(|word| word == "file") {
+    if text.len() > MAX_TEXT_LENGTH || text.contains('\\') || words.any(|word| word == "file") {
         return;
     }
     let path = Path::new("/fuzz/sweep.toml");
@@ -70,10 +70,10 @@ pub fn check(input: &[u8]) {
     };
     let runs = sweep.run_count();
     assert!(runs > 0);
-    if runs > MOST_RUNS {
+    if runs > MAX_RUNS {
         return;
     }
-    match Plan::of(sweep) {
+    match Plan::new(sweep) {
         Ok(plan) => {
             assert_eq!(plan.runs.len(), runs);
             for index in 0..runs.min(RUNS) {

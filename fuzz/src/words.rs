@@ -34,7 +34,7 @@ pub fn mutate(text: &str, seed: u32) -> Option<String> {
 
 fn another_word(text: &str, random: &mut Random) -> Option<String> {
     let words = words(text);
-    let (start, word) = random.of(&words)?;
+    let (start, word) = random.choose(&words)?;
     let digits = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);
     let replaced = match number.parse::<u64>() {
@@ -42,10 +42,10 @@ fn another_word(text: &str, random: &mut Random) -> Option<String> {
         Ok(value) => match random.below(4) {
             0 => format!("{}{unit}", value.saturating_add(1)),
             1 => format!("{}{unit}", value.saturating_sub(1)),
-            2 => format!("{}{unit}", random.of(&NUMBERS)?),
-            _ => random.of(&words)?.1.to_owned(),
+            2 => format!("{}{unit}", random.choose(&NUMBERS)?),
+            _ => random.choose(&words)?.1.to_owned(),
         },
-        Err(_) => random.of(&words)?.1.to_owned(),
+        Err(_) => random.choose(&words)?.1.to_owned(),
     };
     Some([&text[..*start], &replaced, &text[start + word.len()..]].concat())
 }
@@ -86,7 +86,7 @@ impl Random {
         (value % bound as u64) as usize
     }
 
-    fn of<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
+    fn choose<'a, T>(&mut self, list: &'a [T]) -> Option<&'a T> {
         if list.is_empty() { None } else { list.get(self.below(list.len())) }
     }
 }

@@ -220,14 +220,14 @@ mod tests {
     fn only_an_echo_has_telemetry() {
         let stamps = [HopTelemetry::default(); 2];
         let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: true };
-        let told = |telemetry| {
+        let echoed = |telemetry| {
             let acknowledged = Echo::new(true, telemetry, &stamps).acknowledged(Bytes(0), None);
             assert!(acknowledged.congestion_echo);
             (acknowledged.telemetry.len(), acknowledged.telemetry_exceeded)
         };
-        assert_eq!(told(Some(fields)), (2, true));
-        assert_eq!(told(Some(TelemetryFields { exceeded: false, ..fields })), (2, false));
-        assert_eq!(told(Some(TelemetryFields { echo: false, ..fields })), (0, false));
-        assert_eq!(told(None), (0, false));
+        assert_eq!(echoed(Some(fields)), (2, true));
+        assert_eq!(echoed(Some(TelemetryFields { exceeded: false, ..fields })), (2, false));
+        assert_eq!(echoed(Some(TelemetryFields { echo: false, ..fields })), (0, false));
+        assert_eq!(echoed(None), (0, false));
     }
 }

@@ -30,7 +30,7 @@ impl SenderState {
 #[derive(Debug, Default)]
 pub struct FlowTrace {
     /// The state that was reported last.
-    told: Option<SenderState>,
+    recorded: Option<SenderState>,
     /// The last round trip that was measured.
     round_trip: Option<Picos>,
 }
@@ -48,10 +48,10 @@ impl FlowTrace {
 
     /// The state, if rate, window or congestion have changed since the last report.
     pub fn change(&mut self, state: SenderState) -> Option<SenderState> {
-        if self.told.is_some_and(|told| told.is_governed_as(&state)) {
+        if self.recorded.is_some_and(|recorded| recorded.is_governed_as(&state)) {
             return None;
         }
-        self.told = Some(state);
+        self.recorded = Some(state);
         Some(state)
     }
 }
@@ -70,7 +70,7 @@ mod tests {
             outstanding: Bytes(0),
         };
         let mut trace = FlowTrace::default();
-        assert_eq!(trace.change(state), Some(state), "the first state is told");
+        assert_eq!(trace.change(state), Some(state), "the first state is recorded");
         let rows = [
             (state, false),
             (SenderState { round_trip: Some(Picos(1)), outstanding: Bytes(9), ..state }, false),
@@ -80,8 +80,8 @@ mod tests {
             (SenderState { window: Some(Bytes(1)), outstanding: Bytes(1), ..state }, false),
             (SenderState { congestion_millionths: Some(-1), ..state }, true),
         ];
-        for (row, (state, told)) in rows.into_iter().enumerate() {
-            assert_eq!(trace.change(state), told.then_some(state), "row {row}");
+        for (row, (state, recorded)) in rows.into_iter().enumerate() {
+            assert_eq!(trace.change(state), recorded.then_some(state), "row {row}");
         }
         trace.measured(Some(Picos(7)));
         trace.measured(None);

@@ -13,7 +13,7 @@ pub const RETH: u64 = 16;
 /// ACK extended transport header.
 const AETH: u64 = 4;
 /// Shortest Ethernet frame, without FCS.
-const SHORTEST_FRAME: u64 = 60;
+const MIN_FRAME: u64 = 60;
 
 /// Frame length of an ACK or a NAK, without FCS, that echoes telemetry with room for `telemetry_hops` stamps (0 to 8;
 /// 0 for none).
@@ -28,7 +28,7 @@ pub const fn data_frame(payload: Bytes, reth: bool, telemetry_hops: u8) -> Bytes
         + payload.0.next_multiple_of(4)
         + if reth { RETH } else { 0 }
         + telemetry::surplus_length(telemetry_hops) as u64;
-    Bytes(if length < SHORTEST_FRAME { SHORTEST_FRAME } else { length })
+    Bytes(if length < MIN_FRAME { MIN_FRAME } else { length })
 }
 
 /// Accounted frame lengths, on wires and in buffers. `None` accounts the frame's own length, without FCS.
@@ -47,7 +47,7 @@ impl FrameLengths {
     #[inline]
     pub fn packet(self, payload: u64, own: u64) -> u64 {
         let counted = if payload > 0 {
-            self.data_headers.map(|headers| (payload + u64::from(headers)).max(SHORTEST_FRAME))
+            self.data_headers.map(|headers| (payload + u64::from(headers)).max(MIN_FRAME))
         } else {
             self.ack.map(u64::from)
         };
@@ -62,7 +62,7 @@ impl FrameLengths {
 
     /// Min accounted length of a frame.
     pub fn shortest(self) -> u64 {
-        let own = SHORTEST_FRAME;
+        let own = MIN_FRAME;
         let control = self.hop_control.map_or(own, u64::from);
         self.packet(1, own).min(self.packet(0, own)).min(control)
     }
@@ -73,19 +73,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_count_as_long_as_they_are_told() {
+    fn frames_have_the_configured_length() {
         let own = FrameLengths::default();
         assert_eq!(
             (own.packet(1000, 1058), own.packet(0, 62), own.hop_control(60)),
             (1058, 62, 60)
         );
         assert_eq!(own.shortest(), 60);
-        let told = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
+        let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
         assert_eq!(
-            (told.packet(1000, 1074), told.packet(0, 62), told.hop_control(60)),
+            (lengths.packet(1000, 1074), lengths.packet(0, 62), lengths.hop_control(60)),
             (1048, 60, 43)
         );
-        assert_eq!((told.packet(1, 62), told.shortest()), (60, 43));
+        assert_eq!((lengths.packet(1, 62), lengths.shortest()), (60, 43));
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Host {
             timer_entry: None,
         };
         let slot = self.senders.insert(qp, sending);
-        self.tell_change(now, slot);
+        self.record_change(now, slot);
         self.schedule(now, slot);
     }
 
@@ -346,7 +346,7 @@ impl Host {
     /// Updates timer and schedule after an ACK or NAK with this outcome.
     #[inline]
     fn act_on(&mut self, now: Picos, slot: u32, outcome: Outcome) {
-        self.tell_change(now, slot);
+        self.record_change(now, slot);
         match outcome {
             Outcome::Useful => {
                 self.update_timer(slot);
@@ -382,7 +382,7 @@ impl Host {
         self.counters.data_packets_sent += 1;
         self.counters.payload_bytes_sent += u64::from(packet.payload_length());
         self.counters.retransmitted_packets += u64::from(again);
-        self.tell_change(now, slot);
+        self.record_change(now, slot);
         self.update_timer(slot);
         self.schedule(now, slot);
         packet
@@ -390,14 +390,14 @@ impl Host {
 
     /// Queues an event for a change of a traced flow's sender, if there is one.
     #[inline(always)]
-    fn tell_change(&mut self, now: Picos, slot: u32) {
+    fn record_change(&mut self, now: Picos, slot: u32) {
         if self.traces {
-            self.tell_change_of(now, slot);
+            self.record_change_of(now, slot);
         }
     }
 
     #[cold]
-    fn tell_change_of(&mut self, now: Picos, slot: u32) {
+    fn record_change_of(&mut self, now: Picos, slot: u32) {
         let sending = self.senders.occupant(slot);
         if let Some(state) = sending.end.poll_trace(now) {
             let flow = sending.end.request().flow;

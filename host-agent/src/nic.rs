@@ -138,7 +138,7 @@ impl Nic {
     /// Queues a PFC frame ahead of all other frames. Classes of a PFC frame still queued are merged into it, unless the
     /// new frame names them.
     pub fn queue_class_pauses(&mut self, pauses: ClassPauses) {
-        for class in priority::of_mask(pauses.named) {
+        for class in priority::in_mask(pauses.named) {
             self.class_pauses.named |= class.bit();
             self.class_pauses.quanta[class.index()] = pauses.quanta[class.index()];
         }
@@ -359,7 +359,7 @@ fn queue_of(pause: &PauseTimers, packet: &Packet) -> QueueId {
 
 /// The priority that a packet names.
 fn priority_of(packet: &Packet) -> Priority {
-    Priority::of_bits((packet.dscp() >> 3).into())
+    Priority::from_bits((packet.dscp() >> 3).into())
 }
 
 #[cfg(test)]

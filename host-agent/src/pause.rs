@@ -141,7 +141,7 @@ impl PauseTimers {
 
     /// Applies a PFC frame received at `now`.
     pub fn receive(&mut self, now: Picos, pauses: &ClassPauses) -> PauseOutcome {
-        for priority in priority::of_mask(pauses.named) {
+        for priority in priority::in_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
             let until = now + quantum_duration(self.link_rate, quanta);
             for queue in self.queues[priority.index()].queues().iter() {
@@ -226,7 +226,7 @@ impl PauseTimers {
         let mut paused = QueueSet::EMPTY;
         for (place, pause) in self.pauses.iter().enumerate() {
             if pause.queue.until == Picos::MAX {
-                paused.insert(QueueId::of_place(place));
+                paused.insert(QueueId::from_place(place));
             }
         }
         paused
@@ -295,7 +295,7 @@ mod tests {
         PauseTimers::new(BitsPerSecond(100_000_000_000), RESPONSE, one_per_priority(None))
     }
 
-    fn of(priority: u8) -> QueueId {
+    fn data_queue(priority: u8) -> QueueId {
         QueueId::data(priority)
     }
 
@@ -306,13 +306,13 @@ mod tests {
             timers.receive(Picos(1000), &ClassPauses::xoff(1 << 3, 2)),
             PauseOutcome::Paused
         );
-        assert!(!timers.is_paused(of(3), Picos(2999)));
-        assert!(timers.is_paused(of(3), Picos(3000)));
-        assert!(timers.is_paused(of(3), Picos(1000 + 2 * QUANTUM - 1)));
-        assert!(!timers.is_paused(of(3), Picos(1000 + 2 * QUANTUM)));
-        assert!(!timers.is_paused(of(4), Picos(3000)));
-        assert_eq!(timers.open_from(of(3), Picos(1500)), Picos(1500));
-        assert_eq!(timers.open_from(of(3), Picos(4000)), Picos(1000 + 2 * QUANTUM));
+        assert!(!timers.is_paused(data_queue(3), Picos(2999)));
+        assert!(timers.is_paused(data_queue(3), Picos(3000)));
+        assert!(timers.is_paused(data_queue(3), Picos(1000 + 2 * QUANTUM - 1)));
+        assert!(!timers.is_paused(data_queue(3), Picos(1000 + 2 * QUANTUM)));
+        assert!(!timers.is_paused(data_queue(4), Picos(3000)));
+        assert_eq!(timers.open_from(data_queue(3), Picos(1500)), Picos(1500));
+        assert_eq!(timers.open_from(data_queue(3), Picos(4000)), Picos(1000 + 2 * QUANTUM));
     }
 
     #[test]
@@ -320,9 +320,9 @@ mod tests {
         let mut timers = timers();
         timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
         timers.receive(Picos(10_000), &ClassPauses::xoff(1 << 3, 2));
-        assert!(timers.is_paused(of(3), Picos(10_000)));
-        assert!(timers.is_paused(of(3), Picos(10_000 + 2 * QUANTUM - 1)));
-        assert!(!timers.is_paused(of(3), Picos(10_000 + 2 * QUANTUM)));
+        assert!(timers.is_paused(data_queue(3), Picos(10_000)));
+        assert!(timers.is_paused(data_queue(3), Picos(10_000 + 2 * QUANTUM - 1)));
+        assert!(!timers.is_paused(data_queue(3), Picos(10_000 + 2 * QUANTUM)));
     }
 
     #[test]
@@ -330,10 +330,13 @@ mod tests {
         let mut timers = timers();
         timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 100));
         assert_eq!(timers.receive(Picos(1000), &ClassPauses::xon(1 << 3)), PauseOutcome::Resumed);
-        assert!(!timers.is_paused(of(3), Picos(2000)));
+        assert!(!timers.is_paused(data_queue(3), Picos(2000)));
         timers.receive(Picos(5000), &ClassPauses::xoff(1 << 3, 100));
-        assert!(!timers.is_paused(of(3), Picos(6999)), "a new pause has its own response time");
-        assert!(timers.is_paused(of(3), Picos(7000)));
+        assert!(
+            !timers.is_paused(data_queue(3), Picos(6999)),
+            "a new pause has its own response time"
+        );
+        assert!(timers.is_paused(data_queue(3), Picos(7000)));
     }
 
     /// 1000 bytes take 80 ns at 100 Gbit/s, and 800 ns at 10 Gbit/s.
@@ -345,24 +348,24 @@ mod tests {
             timers.receive_rate(priority, gigabits * 1_000_000)
         };
         timers.started(Picos(5000), priority, 1000);
-        assert!(!timers.is_paused(of(3), Picos(5000)));
+        assert!(!timers.is_paused(data_queue(3), Picos(5000)));
         assert_eq!(rate(&mut timers, 10), PauseOutcome::Paused);
-        assert!(timers.is_paused(of(3), Picos(804_999)));
-        assert!(!timers.is_paused(of(3), Picos(805_000)));
-        assert!(!timers.is_paused(of(4), Picos(5000)), "another priority");
-        assert_eq!(timers.open_from(of(3), Picos(9000)), Picos(805_000));
+        assert!(timers.is_paused(data_queue(3), Picos(804_999)));
+        assert!(!timers.is_paused(data_queue(3), Picos(805_000)));
+        assert!(!timers.is_paused(data_queue(4), Picos(5000)), "another priority");
+        assert_eq!(timers.open_from(data_queue(3), Picos(9000)), Picos(805_000));
         // A new rate changes the gap that is running.
         rate(&mut timers, 20);
-        assert_eq!(timers.open_from(of(3), Picos(9000)), Picos(405_000));
+        assert_eq!(timers.open_from(data_queue(3), Picos(9000)), Picos(405_000));
         timers.started(Picos(405_000), priority, 100);
-        assert_eq!(timers.open_from(of(3), Picos(405_000)), Picos(445_000));
+        assert_eq!(timers.open_from(data_queue(3), Picos(405_000)), Picos(445_000));
         // A pause that is longer than the gap counts on.
         timers.receive(Picos(405_000), &ClassPauses::xoff(1 << 3, 100));
-        assert_eq!(timers.open_from(of(3), Picos(410_000)), Picos(405_000 + 100 * QUANTUM));
+        assert_eq!(timers.open_from(data_queue(3), Picos(410_000)), Picos(405_000 + 100 * QUANTUM));
         timers.receive(Picos(420_000), &ClassPauses::xon(1 << 3));
-        assert_eq!(timers.open_from(of(3), Picos(420_000)), Picos(445_000));
+        assert_eq!(timers.open_from(data_queue(3), Picos(420_000)), Picos(445_000));
         assert_eq!(rate(&mut timers, 100), PauseOutcome::Resumed);
-        assert_eq!(timers.open_from(of(3), Picos(420_000)), Picos(420_000));
+        assert_eq!(timers.open_from(data_queue(3), Picos(420_000)), Picos(420_000));
         assert_eq!(timers.receive_rate(priority, 0), PauseOutcome::Nothing);
     }
 
@@ -373,7 +376,7 @@ mod tests {
             timers.receive(Picos(0), &ClassPauses { named: 0, quanta: [9; 8] }),
             PauseOutcome::Nothing
         );
-        assert!((0..8).all(|priority| !timers.is_paused(of(priority), Picos(3000))));
+        assert!((0..8).all(|priority| !timers.is_paused(data_queue(priority), Picos(3000))));
     }
 
     #[test]
@@ -384,8 +387,8 @@ mod tests {
             timers.receive(Picos(1), &ClassPauses { named: 0b0100, quanta: [0; 8] }),
             PauseOutcome::Resumed
         );
-        assert!(timers.is_paused(of(3), Picos(2000)));
-        assert!(!timers.is_paused(of(0), Picos(2000)));
+        assert!(timers.is_paused(data_queue(3), Picos(2000)));
+        assert!(!timers.is_paused(data_queue(0), Picos(2000)));
     }
 
     #[test]
@@ -394,9 +397,9 @@ mod tests {
         timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
         let expiry = 2 * QUANTUM;
         timers.receive(Picos(expiry), &ClassPauses::xoff(1 << 3, 2));
-        assert!(!timers.is_paused(of(3), Picos(expiry)));
-        assert!(!timers.is_paused(of(3), Picos(expiry + 1999)));
-        assert!(timers.is_paused(of(3), Picos(expiry + 2000)));
+        assert!(!timers.is_paused(data_queue(3), Picos(expiry)));
+        assert!(!timers.is_paused(data_queue(3), Picos(expiry + 1999)));
+        assert!(timers.is_paused(data_queue(3), Picos(expiry + 2000)));
     }
 
     #[test]
@@ -425,54 +428,71 @@ mod tests {
     #[test]
     fn a_queue_stops_a_response_time_after_its_pause_until_it_is_resumed() {
         let mut timers = timers();
-        let three = QueueSet::of(of(3));
+        let three = QueueSet::from_queue(data_queue(3));
         let pause = timers.receive_queues(Picos(1000), three, three);
         assert_eq!(pause, PauseOutcome::Paused);
-        assert!(!timers.is_paused(of(3), Picos(2999)));
-        assert!(timers.is_paused(of(3), Picos(3000)));
-        assert!(timers.is_paused(of(3), Picos(u64::MAX - 1)), "it does not expire");
-        assert_eq!(timers.open_from(of(3), Picos(2999)), Picos(2999));
-        assert_eq!(timers.open_from(of(3), Picos(3000)), Picos::MAX);
-        assert!(!timers.is_paused(of(4), Picos(3000)));
+        assert!(!timers.is_paused(data_queue(3), Picos(2999)));
+        assert!(timers.is_paused(data_queue(3), Picos(3000)));
+        assert!(timers.is_paused(data_queue(3), Picos(u64::MAX - 1)), "it does not expire");
+        assert_eq!(timers.open_from(data_queue(3), Picos(2999)), Picos(2999));
+        assert_eq!(timers.open_from(data_queue(3), Picos(3000)), Picos::MAX);
+        assert!(!timers.is_paused(data_queue(4), Picos(3000)));
         let resume = timers.receive_queues(Picos(5000), three, QueueSet::EMPTY);
         assert_eq!(resume, PauseOutcome::Resumed);
-        assert_eq!(timers.open_from(of(3), Picos(5000)), Picos(5000));
+        assert_eq!(timers.open_from(data_queue(3), Picos(5000)), Picos(5000));
     }
 
     #[test]
     fn a_repeated_pause_has_no_response_time_and_a_resume_before_it_binds_ends_it() {
         let mut timers = timers();
-        let all = QueueSet::of_flow_queues(u128::MAX);
-        timers.receive_queues(Picos(0), all, QueueSet::of_flow_queues(1 << 3));
-        timers.receive_queues(Picos(1500), all, QueueSet::of_flow_queues(1 << 3 | 1 << 4));
-        assert!(timers.is_paused(of(3), Picos(2000)) && !timers.is_paused(of(4), Picos(2000)));
-        timers.receive_queues(Picos(2500), all, QueueSet::of_flow_queues(1 << 3));
-        assert!(timers.is_paused(of(3), Picos(3500)) && !timers.is_paused(of(4), Picos(3500)));
+        let all = QueueSet::from_flow_queues(u128::MAX);
+        timers.receive_queues(Picos(0), all, QueueSet::from_flow_queues(1 << 3));
+        timers.receive_queues(Picos(1500), all, QueueSet::from_flow_queues(1 << 3 | 1 << 4));
+        assert!(
+            timers.is_paused(data_queue(3), Picos(2000))
+                && !timers.is_paused(data_queue(4), Picos(2000))
+        );
+        timers.receive_queues(Picos(2500), all, QueueSet::from_flow_queues(1 << 3));
+        assert!(
+            timers.is_paused(data_queue(3), Picos(3500))
+                && !timers.is_paused(data_queue(4), Picos(3500))
+        );
     }
 
     #[test]
     fn a_queue_waits_for_the_end_of_both_of_its_pauses() {
         let mut timers = timers();
-        let three = QueueSet::of(of(3));
+        let three = QueueSet::from_queue(data_queue(3));
         timers.receive(Picos(0), &ClassPauses::xoff(1 << 3, 2));
         let expiry = Picos(2 * QUANTUM);
         timers.receive_queues(Picos(7000), three, three);
-        assert_eq!(timers.open_from(of(3), Picos(7000)), Picos::MAX, "it binds before the expiry");
+        assert_eq!(
+            timers.open_from(data_queue(3), Picos(7000)),
+            Picos::MAX,
+            "it binds before the expiry"
+        );
         timers.receive_queues(Picos(8000), three, QueueSet::EMPTY);
-        assert_eq!(timers.open_from(of(3), Picos(8000)), expiry);
+        assert_eq!(timers.open_from(data_queue(3), Picos(8000)), expiry);
         timers.receive_queues(Picos(9000), three, three);
-        assert_eq!(timers.open_from(of(3), Picos(9000)), expiry, "a gap between two pauses");
-        assert!(!timers.is_paused(of(3), expiry) && timers.is_paused(of(3), Picos(11_000)));
+        assert_eq!(
+            timers.open_from(data_queue(3), Picos(9000)),
+            expiry,
+            "a gap between two pauses"
+        );
+        assert!(
+            !timers.is_paused(data_queue(3), expiry)
+                && timers.is_paused(data_queue(3), Picos(11_000))
+        );
         timers.receive(Picos(12_000), &ClassPauses::xon(1 << 3));
-        assert!(timers.is_paused(of(3), Picos(12_000)), "PFC does not resume a queue");
+        assert!(timers.is_paused(data_queue(3), Picos(12_000)), "PFC does not resume a queue");
     }
 
     #[test]
     fn queues_that_the_nic_does_not_have_are_not_its_own() {
         let mut timers = timers();
-        let ninth = QueueSet::of(QueueId::data(8));
+        let ninth = QueueSet::from_queue(QueueId::data(8));
         assert_eq!(timers.receive_queues(Picos(0), ninth, ninth), PauseOutcome::Nothing);
-        let all = QueueSet::of_flow_queues(u128::MAX);
+        let all = QueueSet::from_flow_queues(u128::MAX);
         assert_eq!(timers.receive_queues(Picos(0), all, ninth), PauseOutcome::Resumed);
         assert_eq!(timers.receive_queues(Picos(0), all, all), PauseOutcome::Paused);
     }

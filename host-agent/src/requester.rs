@@ -99,8 +99,9 @@ impl<R: ReliableSender, C: CongestionControl> Requester<R, C> {
         let clocked = self.regulator.window(now).is_some();
         packet.ack_request |= transmission.ack_request | clocked;
         packet.telemetry = TelemetryFields::with_room(self.telemetry_hops);
-        if config.tells_remaining {
-            packet.remaining = RemainingSize::of(self.flow.remaining_from(transmission.number));
+        if config.sends_remaining {
+            packet.remaining =
+                RemainingSize::from_bytes(self.flow.remaining_from(transmission.number));
         }
         self.counts.retransmitted_packets += u64::from(transmission.again);
         if self.regulator.measures_round_trips() {

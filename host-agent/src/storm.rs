@@ -32,7 +32,7 @@ impl Storms {
 
     /// Pauses `classes` from `now` until `end`; with [`Picos::MAX`], until [`end`](Self::end).
     pub fn begin(&mut self, now: Picos, classes: u8, end: Picos) -> ClassPauses {
-        for class in priority::of_mask(classes) {
+        for class in priority::in_mask(classes) {
             let present = &mut self.ends[class.index()];
             *present = end.max(*present);
         }
@@ -43,7 +43,7 @@ impl Storms {
     /// Ends the storms of `classes`, and resumes these.
     pub fn end(&mut self, classes: u8) -> ClassPauses {
         let ended = classes & self.classes();
-        for class in priority::of_mask(ended) {
+        for class in priority::in_mask(ended) {
             self.ends[class.index()] = Picos::ZERO;
         }
         if self.classes() == 0 {
@@ -59,7 +59,7 @@ impl Storms {
             return None;
         }
         let is_over = |class: &priority::Priority| self.ends[class.index()] <= now;
-        let over = priority::of_mask(self.classes()).filter(is_over);
+        let over = priority::in_mask(self.classes()).filter(is_over);
         let mut pauses = self.end(over.fold(0, |classes, class| classes | class.bit()));
         if self.renewal <= now {
             self.renewal = now + self.period;
@@ -76,7 +76,7 @@ impl Storms {
 
     #[cold]
     fn first(&self) -> Picos {
-        let ends = priority::of_mask(self.classes()).map(|class| self.ends[class.index()]);
+        let ends = priority::in_mask(self.classes()).map(|class| self.ends[class.index()]);
         ends.fold(self.renewal, Picos::min)
     }
 

@@ -157,7 +157,7 @@ impl SendingEnd {
                 (Ports { source: request.source_port, destination: UDP_PORT }, ipv4::PROTOCOL_UDP)
             }
             Self::Tcp(_) => {
-                (Ports::of_connection(request.qp, Direction::FromClient), ipv4::PROTOCOL_TCP)
+                (Ports::for_connection(request.qp, Direction::FromClient), ipv4::PROTOCOL_TCP)
             }
         };
         FlowKey {

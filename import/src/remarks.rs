@@ -57,7 +57,7 @@ pub struct Difference {
 
 impl Subject {
     /// A part of a file, or all of it if `text` is empty.
-    pub fn of_file(file: &str, line: Option<usize>, text: impl Into<String>) -> Self {
+    pub fn for_file(file: &str, line: Option<usize>, text: impl Into<String>) -> Self {
         Self { text: text.into(), file: Some(file.to_owned()), line }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
         for (file, line) in
             [("c", None), ("c", Some(9)), ("c", Some(10)), ("d", Some(1)), ("c", Some(9))]
         {
-            let subject = Subject::of_file(file, line, "");
+            let subject = Subject::for_file(file, line, "");
             remarks.note(&subject, &remarks.notes.len().to_string());
             remarks.asked(&subject, "", "");
         }
@@ -179,8 +179,8 @@ mod tests {
     #[test]
     fn what_a_file_has_cannot_command_a_terminal() {
         let mut remarks = Remarks::default();
-        remarks.note(Subject::of_file("c\n.txt", Some(2), "DIR \u{1b}[2J"), "not taken");
-        remarks.asked(Subject::of_file("c.txt", Some(3), "X \u{9b}2J\u{202e}"), "a", "b");
+        remarks.note(Subject::for_file("c\n.txt", Some(2), "DIR \u{1b}[2J"), "not taken");
+        remarks.asked(Subject::for_file("c.txt", Some(3), "X \u{9b}2J\u{202e}"), "a", "b");
         assert_eq!(remarks.note_lines(), ["c\\n.txt:2: DIR \\u{1b}[2J: not taken"]);
         assert_eq!(remarks.table()[1], "c.txt:3: X \\u{9b}2J\\u{202e}  a      b");
     }

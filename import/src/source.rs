@@ -70,7 +70,7 @@ impl Source {
     }
 
     /// Makes a source of a text. `name` is its name in errors.
-    pub fn of(name: &str, text: &str) -> Self {
+    pub fn new(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn words_know_their_places_and_comments_are_none() {
-        let source = Source::of("f", "a  1 {one}\n\n# none\r\n b 2 # two\r\n");
+        let source = Source::new("f", "a  1 {one}\n\n# none\r\n b 2 # two\r\n");
         let lines = source.lines();
         let words = |line: &Line| line.words.iter().map(|word| word.text.to_owned()).collect();
         let found: Vec<(usize, Vec<String>)> =
@@ -154,7 +154,7 @@ mod tests {
         for (text, expected) in
             [("7", Some(7)), ("8", None), ("-1", None), ("1.0", None), ("+1", None), ("0x1", None)]
         {
-            let source = Source::of("f", text);
+            let source = Source::new("f", text);
             let number = source.number(source.lines()[0].words[0], "it", 7u8).ok();
             assert_eq!(number, expected, "{text}");
         }

@@ -22,7 +22,7 @@ pub struct Client {
 
 /// Returns the folder and the description of a fabric that is up. The error is a sentence with advice.
 pub fn find(name: &str) -> Result<(LiveFolder, Description), String> {
-    let folder = LiveFolder::of(name)?;
+    let folder = LiveFolder::new(name)?;
     match folder.state()? {
         State::Up(description) => Ok((folder, *description)),
         State::Absent => {
@@ -128,7 +128,7 @@ impl Client {
 
     /// Returns the fate of a fabric whose supervisor no longer answers. The supervisor may need a moment to end.
     fn fate(&self) -> Fate {
-        let Ok(folder) = LiveFolder::of(&self.name) else { return Fate::Unknown };
+        let Ok(folder) = LiveFolder::new(&self.name) else { return Fate::Unknown };
         for _ in 0..LOOKS {
             match folder.state() {
                 Ok(State::Abandoned) => return Fate::Died(folder.obituary()),

@@ -16,7 +16,7 @@ const GRACE_OF_READERS: Duration = Duration::from_secs(3);
 /// Time between two attempts to make room.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// Max number of clients that wait for room; further clients are refused at once.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 /// Max bytes written at once, so that slow reading is noticed.
 const PART: usize = 1 << 16;
 
@@ -94,7 +94,7 @@ impl<S: AsFd> Newcomers<S> {
 
     /// Adds a client that has connected. If too many wait, returns the client, which is refused.
     pub fn add(&mut self, connection: S) -> Option<S> {
-        if self.waiting.len() >= MOST_WAITING {
+        if self.waiting.len() >= MAX_WAITING {
             return Some(connection);
         }
         self.waiting.push_back((connection, wall()));
@@ -230,7 +230,7 @@ fn is_late(error: &io::Error) -> bool {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long clients are quiet, never what they are told"
+    reason = "how long clients are quiet, never what is sent to them"
 )]
 fn wall() -> Instant {
     Instant::now()
@@ -316,31 +316,31 @@ mod tests {
         let mut newcomers = Newcomers::new(1);
         let (_client, server) = pair();
         let add = |newcomers: &mut Newcomers<_>| newcomers.add(server.try_clone().unwrap());
-        assert!((0..MOST_WAITING).all(|_| add(&mut newcomers).is_none()));
+        assert!((0..MAX_WAITING).all(|_| add(&mut newcomers).is_none()));
         assert!(add(&mut newcomers).is_some());
     }
 
     /// The socket has room for all answers.
     #[test]
-    fn a_client_that_does_not_read_is_quiet_however_much_it_is_told() {
+    fn a_client_that_does_not_read_is_quiet_however_much_is_sent() {
         let (mut reader, stream) = pair();
         let clients = Clients::at_most(1);
         let long_ago = wall().checked_sub(GRACE_OF_READERS).expect("the machine is up for longer");
         let admission = clients.admit_at(long_ago, &stream).expect("there is room");
         let client = Connection::new(stream, admission);
         let is_quiet = || clients.all().values().all(|entry| entry.since == long_ago);
-        let tell = || client.write(&[7; 100]).unwrap();
+        let write = || client.write(&[7; 100]).unwrap();
         client.unread.set(1);
         // Nothing was written yet, so nothing was left unread.
-        tell();
+        write();
         assert!(!is_quiet());
         for entry in clients.all().values_mut() {
             (entry.since, entry.is_served) = (long_ago, true);
         }
-        (0..5).for_each(|_| tell());
+        (0..5).for_each(|_| write());
         assert!(is_quiet());
         reader.read_exact(&mut [0; 300]).unwrap();
-        tell();
+        write();
         assert!(!is_quiet());
     }
 }

@@ -24,7 +24,7 @@ use terminal::with_causes;
 /// Parent of all folders.
 const LIVE: &str = "/run/xoff/live";
 /// Max length of a name, in bytes.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 /// Attempts to take a lock that may be held for only a moment.
 const LOCK_ATTEMPTS: u32 = 10;
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
@@ -131,12 +131,12 @@ impl LiveFolder {
     ///
     /// # Errors
     /// A sentence, if the name is invalid.
-    pub fn of(name: &str) -> Result<Self, String> {
+    pub fn new(name: &str) -> Result<Self, String> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        if !begins || name.len() > LONGEST_NAME || !name.bytes().all(is_allowed) {
+        if !begins || name.len() > MAX_NAME_LENGTH || !name.bytes().all(is_allowed) {
             return Err(format!(
-                "{name:?} is not the name of a fabric: a name has 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, \
+                "{name:?} is not the name of a fabric: a name has 1 to {MAX_NAME_LENGTH} letters, digits, `-`, `_` and `.`, \
                  and begins with a letter or digit"
             ));
         }
@@ -151,7 +151,7 @@ impl LiveFolder {
             Ok(entries) => entries,
         };
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let mut folders: Vec<Self> = names.filter_map(|name| Self::of(&name).ok()).collect();
+        let mut folders: Vec<Self> = names.filter_map(|name| Self::new(&name).ok()).collect();
         folders.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(folders)
     }
@@ -488,10 +488,10 @@ mod tests {
     #[test]
     fn names_are_names_of_files() {
         for name in ["lab", "a", "0.x-y_z"] {
-            assert_eq!(LiveFolder::of(name).map(|it| it.name).as_deref(), Ok(name));
+            assert_eq!(LiveFolder::new(name).map(|it| it.name).as_deref(), Ok(name));
         }
         for name in ["", ".", "..", "a/b", "/", "-x", "ä", "a b", &"x".repeat(65)] {
-            let error = LiveFolder::of(name).expect_err(name);
+            let error = LiveFolder::new(name).expect_err(name);
             assert!(error.contains("is not the name of a fabric"), "{error}");
         }
     }

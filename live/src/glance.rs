@@ -120,7 +120,7 @@ pub struct Count {
 }
 
 impl Count {
-    fn of(before: u64, now: u64) -> Self {
+    fn new(before: u64, now: u64) -> Self {
         Self { period: now.saturating_sub(before), all: now }
     }
 
@@ -140,11 +140,11 @@ impl Glance {
         let period_ns = now.emulated_ns.saturating_sub(before.emulated_ns);
         let mut ports = Vec::new();
         for (then, switch) in before.switches.iter().zip(&now.switches) {
-            let of_port = |(then, port)| of_port(&switch.name, then, port, period_ns);
+            let of_port = |(then, port)| port_glance(&switch.name, then, port, period_ns);
             ports.extend(then.ports.iter().zip(&switch.ports).map(of_port));
         }
         let hosts = || before.hosts.iter().zip(&now.hosts);
-        ports.extend(hosts().map(|(then, host)| of_nic(then, host, period_ns)));
+        ports.extend(hosts().map(|(then, host)| nic_glance(then, host, period_ns)));
         let switches = before.switches.iter().zip(&now.switches);
         Self {
             emulated_ns: now.emulated_ns,
@@ -154,8 +154,8 @@ impl Glance {
             completed_flows: now.completed_flows,
             holds: ports.iter().flat_map(holds).collect(),
             ports,
-            switches: switches.map(|(then, switch)| of_switch(then, switch)).collect(),
-            hosts: hosts().map(|(then, host)| of_host(then, host)).collect(),
+            switches: switches.map(|(then, switch)| switch_glance(then, switch)).collect(),
+            hosts: hosts().map(|(then, host)| host_glance(then, host)).collect(),
         }
     }
 
@@ -207,7 +207,7 @@ fn difference(before: [u64; 8], now: [u64; 8]) -> [u64; 8] {
     std::array::from_fn(|place| now[place].saturating_sub(before[place]))
 }
 
-fn of_port(node: &str, then: &PortView, port: &PortView, period_ns: u64) -> PortGlance {
+fn port_glance(node: &str, then: &PortView, port: &PortView, period_ns: u64) -> PortGlance {
     PortGlance {
         node: node.to_owned(),
         peer: port.peer.clone(),
@@ -225,7 +225,7 @@ fn of_port(node: &str, then: &PortView, port: &PortView, period_ns: u64) -> Port
     }
 }
 
-fn of_nic(then: &HostView, host: &HostView, period_ns: u64) -> PortGlance {
+fn nic_glance(then: &HostView, host: &HostView, period_ns: u64) -> PortGlance {
     PortGlance {
         node: host.name.clone(),
         peer: host.peer.clone(),
@@ -253,29 +253,29 @@ fn holds(port: &PortGlance) -> impl Iterator<Item = Hold> {
     })
 }
 
-fn of_switch(then: &SwitchView, switch: &SwitchView) -> SwitchGlance {
+fn switch_glance(then: &SwitchView, switch: &SwitchView) -> SwitchGlance {
     let drops = switch.drops.iter().map(|(reason, &frames)| {
         let before = then.drops.get(reason).copied().unwrap_or(0);
-        (reason.clone(), Count::of(before, frames))
+        (reason.clone(), Count::new(before, frames))
     });
     SwitchGlance {
         name: switch.name.clone(),
         buffer_bytes: switch.buffer_bytes,
         most_buffer_bytes: switch.most_buffer_bytes,
         capacity_bytes: switch.capacity_bytes,
-        ecn_marked: Count::of(then.ecn_marked, switch.ecn_marked),
+        ecn_marked: Count::new(then.ecn_marked, switch.ecn_marked),
         drops: drops.collect(),
     }
 }
 
-fn of_host(then: &HostView, host: &HostView) -> HostGlance {
+fn host_glance(then: &HostView, host: &HostView) -> HostGlance {
     let dropped = |host: &HostView| host.program_frames_too_long + host.program_frames_dropped;
     HostGlance {
         name: host.name.clone(),
         address: host.address.clone(),
-        programs_sent: Count::of(then.program_frames_sent, host.program_frames_sent),
-        programs_received: Count::of(then.program_frames_received, host.program_frames_received),
-        programs_dropped: Count::of(dropped(then), dropped(host)),
+        programs_sent: Count::new(then.program_frames_sent, host.program_frames_sent),
+        programs_received: Count::new(then.program_frames_received, host.program_frames_received),
+        programs_dropped: Count::new(dropped(then), dropped(host)),
         programs_waiting: host.program_frames_waiting,
     }
 }

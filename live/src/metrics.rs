@@ -53,14 +53,14 @@ struct Port<'a> {
 impl Collector for Metrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut families = Families { encoder: &mut encoder, fabric: &self.fabric };
-        of_fabric(&mut families, &self.view)?;
-        of_switches(&mut families, &self.view.switches)?;
-        of_ports(&mut families, &self.view)?;
-        of_hosts(&mut families, &self.view.hosts)
+        write_fabric(&mut families, &self.view)?;
+        write_switches(&mut families, &self.view.switches)?;
+        write_ports(&mut families, &self.view)?;
+        write_hosts(&mut families, &self.view.hosts)
     }
 }
 
-fn of_fabric(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
+fn write_fabric(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     let fidelity = &view.fidelity;
     families.counter(
         "xoff_emulated_seconds",
@@ -106,7 +106,7 @@ fn of_fabric(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     )
 }
 
-fn of_switches(families: &mut Families<'_, '_>, switches: &[SwitchView]) -> fmt::Result {
+fn write_switches(families: &mut Families<'_, '_>, switches: &[SwitchView]) -> fmt::Result {
     let each = |value: fn(&SwitchView) -> u64| {
         switches.iter().map(move |switch| (vec![("switch", switch.name.clone())], value(switch)))
     };
@@ -142,9 +142,9 @@ fn of_switches(families: &mut Families<'_, '_>, switches: &[SwitchView]) -> fmt:
     )
 }
 
-fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
+fn write_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     let of_switch = |switch: &SwitchView, port: &PortView| Port {
-        labels: of_wire(&switch.name, &port.peer, &port.wire),
+        labels: wire_labels(&switch.name, &port.peer, &port.wire),
         rate_bps: port.rate_bps,
         is_up: port.wire_state.is_up,
         frames: [port.sent_frames, port.received_frames],
@@ -163,7 +163,7 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
         );
     }
     ports.extend(view.hosts.iter().map(|host| Port {
-        labels: of_wire(&host.name, &host.peer, &host.wire),
+        labels: wire_labels(&host.name, &host.peer, &host.wire),
         rate_bps: host.rate_bps,
         is_up: host.wire_state.is_up,
         frames: [host.sent_frames, host.received_frames],
@@ -224,7 +224,7 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     let of_queues = |value: fn(&PortView) -> [u64; 8]| {
         view.switches.iter().flat_map(move |switch| {
             switch.ports.iter().flat_map(move |port| {
-                by_priority(&of_wire(&switch.name, &port.peer, &port.wire), value(port))
+                by_priority(&wire_labels(&switch.name, &port.peer, &port.wire), value(port))
             })
         })
     };
@@ -238,11 +238,11 @@ fn of_ports(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
         "Bytes in the buffer that came in at a port of a switch, by priority",
         of_queues(|port| port.ingress_bytes),
     )?;
-    of_victims(families, view)
+    write_victims(families, view)
 }
 
 /// Encodes victims, if the scheme has any.
-fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
+fn write_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     if !view.switches.iter().flat_map(|switch| &switch.ports).any(|port| port.victim.is_some()) {
         return Ok(());
     }
@@ -251,7 +251,7 @@ fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
             let victim = port.victim.as_ref()?;
             let of_priority =
                 |it: usize| u64::from(victim.iter().any(|&priority| usize::from(priority) == it));
-            let labels = of_wire(&switch.name, &port.peer, &port.wire);
+            let labels = wire_labels(&switch.name, &port.peer, &port.wire);
             Some(by_priority(&labels, std::array::from_fn(of_priority)))
         })
     });
@@ -262,7 +262,7 @@ fn of_victims(families: &mut Families<'_, '_>, view: &View) -> fmt::Result {
     )
 }
 
-fn of_hosts(families: &mut Families<'_, '_>, hosts: &[HostView]) -> fmt::Result {
+fn write_hosts(families: &mut Families<'_, '_>, hosts: &[HostView]) -> fmt::Result {
     let each = |value: fn(&HostView) -> u64| {
         hosts.iter().map(move |host| (vec![("host", host.name.clone())], value(host)))
     };
@@ -342,7 +342,7 @@ impl Families<'_, '_> {
     }
 }
 
-fn of_wire(node: &str, peer: &str, wire: &str) -> Labels {
+fn wire_labels(node: &str, peer: &str, wire: &str) -> Labels {
     vec![("node", node.to_owned()), ("peer", peer.to_owned()), ("wire", wire.to_owned())]
 }
 

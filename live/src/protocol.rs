@@ -7,7 +7,7 @@ use scenario::CaptureFilter;
 use serde::{Deserialize, Serialize};
 
 /// Max length of a request's line, in bytes: enough for an incast from 4096 hosts.
-pub const LONGEST_REQUEST: u64 = 1 << 20;
+pub const MAX_REQUEST_LENGTH: u64 = 1 << 20;
 
 /// Requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

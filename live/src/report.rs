@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_on_a_wire_is_told_as_it_is_written() {
+    fn impairments_are_reported_as_they_are_written() {
         let set = Impairment {
             loss_millionths: 1000,
             corrupt_millionths: 1_000_000,
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_is_a_victim_is_told() {
+    fn a_port_that_is_a_victim_is_reported() {
         let wire_state = WireView { is_up: true, ..WireView::default() };
         let port = |victim: Option<Vec<u8>>| {
             port_state(&PortView { wire_state, victim, ..PortView::default() })

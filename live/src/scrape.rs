@@ -17,13 +17,13 @@ use super::clients::Newcomers;
 /// Path of the page.
 pub const PATH: &str = "/metrics";
 /// Max number of connections.
-const MOST_CLIENTS: usize = 16;
+const MAX_CLIENTS: usize = 16;
 /// Timeout of a request and of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Max length of a request's head, in bytes.
-const LONGEST_HEAD: usize = 8192;
+const MAX_HEAD_LENGTH: usize = 8192;
 /// Max number of headers; more than any client sends.
-const MOST_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 64;
 /// Time between two checks whether the server should continue.
 const MOMENT: Duration = Duration::from_millis(200);
 
@@ -85,7 +85,7 @@ impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
         mut goes_on: impl FnMut() -> bool,
     ) -> io::Result<()> {
         listener.stop_waiting()?;
-        let mut newcomers = Newcomers::new(MOST_CLIENTS);
+        let mut newcomers = Newcomers::new(MAX_CLIENTS);
         while !interrupted.load(Ordering::Relaxed) && goes_on() {
             wait(listener, newcomers.patience(MOMENT));
             match listener.next() {
@@ -144,7 +144,7 @@ fn converse(
 fn read_head(mut connection: &UnixStream, until: Instant) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
-    while head.len() <= LONGEST_HEAD && !is_whole(&head) {
+    while head.len() <= MAX_HEAD_LENGTH && !is_whole(&head) {
         connection.set_read_timeout(Some(left(until)?))?;
         match connection.read(&mut buffer)? {
             0 => break,
@@ -156,7 +156,7 @@ fn read_head(mut connection: &UnixStream, until: Instant) -> io::Result<Vec<u8>>
 
 /// Returns true if the head is complete, or cannot become a valid one.
 fn is_whole(head: &[u8]) -> bool {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     !matches!(httparse::Request::new(&mut headers).parse(head), Ok(httparse::Status::Partial))
 }
 
@@ -186,11 +186,11 @@ fn respond(head: &[u8], render: &impl Fn() -> Result<String, String>) -> Respons
         kind: TEXT,
         head_only: false,
     };
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(head) {
         Ok(httparse::Status::Complete(_)) => {}
-        Ok(httparse::Status::Partial) if head.len() > LONGEST_HEAD => {
+        Ok(httparse::Status::Partial) if head.len() > MAX_HEAD_LENGTH => {
             return of("431 Request Header Fields Too Large", "the request is too long");
         }
         Ok(httparse::Status::Partial) | Err(_) => {
@@ -243,7 +243,7 @@ mod tests {
         ] {
             assert_eq!(status(head), wanted, "{}", head.escape_ascii());
         }
-        let long = [b"GET /metrics HTTP/1.1\r\nA: ", &[b'a'; LONGEST_HEAD][..]].concat();
+        let long = [b"GET /metrics HTTP/1.1\r\nA: ", &[b'a'; MAX_HEAD_LENGTH][..]].concat();
         assert_eq!(status(&long), "431 Request Header Fields Too Large");
         let gone = respond(b"GET /metrics HTTP/1.1\r\n\r\n", &|| Err("it has ended".to_owned()));
         assert_eq!((gone.status, &*gone.body), ("503 Service Unavailable", "it has ended\n"));
@@ -269,7 +269,7 @@ mod tests {
             Server::new(move || Ok(page.clone())).serve(&listener, &INTERRUPTED, || true)
         });
         let begun: [&[u8]; 3] = [b"", b"GET /met", b"GET /metrics HTTP/1.1\r\n\r\n"];
-        let hanging: Vec<TcpStream> = (0..3 * MOST_CLIENTS)
+        let hanging: Vec<TcpStream> = (0..3 * MAX_CLIENTS)
             .map(|number| {
                 let mut stream = TcpStream::connect(address).unwrap();
                 stream.write_all(begun[number % begun.len()]).unwrap();

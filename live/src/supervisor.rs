@@ -25,7 +25,7 @@ use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
 use emulation::live::{self, Options, Up};
-use scenario::{LEAST_PERIOD, LONGEST_LIFE, Scenario};
+use scenario::{MAX_LIFE, MIN_PERIOD, Scenario};
 use terminal::guardian;
 use terminal::{warn, with_causes};
 use topology::{HostId, WireId};
@@ -34,13 +34,13 @@ use units::Picos;
 use super::client;
 use super::clients::{Connection, Newcomers};
 use super::folder::{Claim, Description, HostDescription, LiveFolder};
-use super::protocol::{Answer, LONGEST_REQUEST, Request};
+use super::protocol::{Answer, MAX_REQUEST_LENGTH, Request};
 
 use deliveries::report_deliveries;
 use names::Names;
 
 /// Max number of connections.
-const MOST_CLIENTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 /// Timeout of a client that neither sends a request nor reads.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -74,18 +74,18 @@ pub fn supervise(
     ready: impl FnOnce(),
 ) -> Result<(), String> {
     let Settings { name, options, keeps_log } = *settings;
-    let claim = LiveFolder::of(name)?.claim().map_err(|error| error.to_string())?;
+    let claim = LiveFolder::new(name)?.claim().map_err(|error| error.to_string())?;
     claim
         .write("scenario.toml", &scenario.to_toml())
         .map_err(|error| cannot_write(&claim, &error))?;
     let listener = listen(&claim).map_err(|error| cannot_write(&claim, &error))?;
-    let mut told = Ok(());
+    let mut announced = Ok(());
     let up = |scenario: &Scenario, up: Up| {
         let log = || if keeps_log { log_from_now_on(claim.folder()) } else { Ok(()) };
-        told = announce(&claim, scenario, &options, &up)
+        announced = announce(&claim, scenario, &options, &up)
             .and_then(|()| log())
             .map_err(|error| cannot_write(&claim, &error));
-        if told.is_err() {
+        if announced.is_err() {
             // The first and last request of this fabric.
             let _ = up.handle.ask(Asked::Stop);
             return;
@@ -93,7 +93,7 @@ pub fn supervise(
         let events = up.storm_events;
         // These threads end with the process.
         thread::spawn(move || storms::log(&events));
-        let names = Arc::new(Names::of(scenario));
+        let names = Arc::new(Names::new(scenario));
         thread::spawn(move || serve(&listener, &up.handle, &names));
         guardian::keep();
         ready();
@@ -101,7 +101,7 @@ pub fn supervise(
     let ending = || claim.withdraw();
     let served = live::serve(scenario, options, interrupted, up, ending);
     match served {
-        Ok(()) => told,
+        Ok(()) => announced,
         // The deploying command has ended, so the message goes to the log, which stays.
         Err(error) if claim.folder().file("log").exists() => {
             claim.abandon();
@@ -162,7 +162,7 @@ fn announce(claim: &Claim, scenario: &Scenario, options: &Options<'_>, up: &Up) 
         plays: options.plays,
         results: options.results.map(|folder| folder.display().to_string()),
         shape: scenario.shape.to_string(),
-        lossy: LossyBuffer::of(scenario).map(|lossy| lossy.to_string()),
+        lossy: LossyBuffer::new(scenario).map(|lossy| lossy.to_string()),
         hosts,
     };
     let text = serde_json::to_string_pretty(&description).expect("a description is plain data");
@@ -176,7 +176,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
         warn(format!("no command can reach this fabric: {error}"));
         return;
     }
-    let mut newcomers = Newcomers::new(MOST_CLIENTS);
+    let mut newcomers = Newcomers::new(MAX_CLIENTS);
     loop {
         client::is_ready(listener.as_raw_fd(), libc::POLLIN, newcomers.patience(PATIENCE));
         match listener.accept() {
@@ -217,7 +217,7 @@ fn converse(client: &Client, handle: &Handle, names: &Names) -> io::Result<()> {
     loop {
         client.admission.ask();
         let mut line = String::new();
-        if reader.by_ref().take(LONGEST_REQUEST).read_line(&mut line)? == 0 {
+        if reader.by_ref().take(MAX_REQUEST_LENGTH).read_line(&mut line)? == 0 {
             return Ok(());
         }
         client.admission.serve();
@@ -233,7 +233,7 @@ fn converse(client: &Client, handle: &Handle, names: &Names) -> io::Result<()> {
 fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> io::Result<()> {
     match request {
         Request::Look {} => match handle.look() {
-            Ok(view) => tell(client, &Answer::View(view)),
+            Ok(view) => send_answer(client, &Answer::View(view)),
             Err(_) => refuse(client, GONE),
         },
         Request::Send { flows } => {
@@ -249,13 +249,13 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             }
             let missing = report_deliveries(client, &deliveries, flows.len())?;
             match missing.sentence() {
-                None => tell(client, &Answer::Done),
-                Some(why) => tell(client, &refusal(&why, missing.has_ended())),
+                None => send_answer(client, &Answer::Done),
+                Some(why) => send_answer(client, &refusal(&why, missing.has_ended())),
             }
         }
         Request::Link { wire, state, reroute } => {
             match set_links(handle, names, &wire, (state, reroute)) {
-                Ok(wires) => tell(client, &wires),
+                Ok(wires) => send_answer(client, &wires),
                 Err(why) => refuse(client, &why),
             }
         }
@@ -263,19 +263,19 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
             let wires = names.wires(&wire);
             let wires = wires.and_then(|it| names.check_change(&it, change).map(|()| it));
             match wires.and_then(|wires| impair(handle, names, &wires, change)) {
-                Ok(wires) => tell(client, &wires),
+                Ok(wires) => send_answer(client, &wires),
                 Err(why) => refuse(client, &why),
             }
         }
         Request::Storm { host, priorities, span_ps } => {
             match names.begin_storm(handle, &host, &priorities, span_ps.map(Picos)) {
-                Ok(spans) => tell(client, &storms::begun(spans)),
+                Ok(spans) => send_answer(client, &storms::begun(spans)),
                 Err(why) => refuse(client, &why),
             }
         }
         Request::EndStorm { host, priorities } => {
             match names.end_storm(handle, &host, &priorities) {
-                Ok(classes) => tell(client, &storms::ended(classes)),
+                Ok(classes) => send_answer(client, &storms::ended(classes)),
                 Err(why) => refuse(client, &why),
             }
         }
@@ -285,13 +285,13 @@ fn answer(client: &Client, handle: &Handle, names: &Names, request: Request) -> 
                 Err(why) => return refuse(client, &why),
             };
             let described = wires.iter().map(|&(_, wire)| wire.clone()).collect();
-            tell(client, &Answer::Capturing { wires: described })?;
+            send_answer(client, &Answer::Capturing { wires: described })?;
             let wires = wires.into_iter().map(|(wire, _)| wire).collect();
             captures::stream(client, handle, wires, filter)
         }
         Request::Stop {} => {
             ender::note(&client.stream);
-            tell(client, &Answer::Done)?;
+            send_answer(client, &Answer::Done)?;
             let _ = handle.ask(Asked::Stop);
             Ok(())
         }
@@ -317,8 +317,8 @@ fn set_links(
 /// Checks for values that no command sends.
 fn check_state(state: LinkState) -> Result<(), String> {
     let LinkState::Flap { period_ps, down_for_ps, times } = state else { return Ok(()) };
-    let is_right = (LEAST_PERIOD.0..LONGEST_LIFE.0).contains(&period_ps)
-        && (1..period_ps).contains(&down_for_ps);
+    let is_right =
+        (MIN_PERIOD.0..MAX_LIFE.0).contains(&period_ps) && (1..period_ps).contains(&down_for_ps);
     if is_right && times != Some(0) {
         return Ok(());
     }
@@ -339,7 +339,7 @@ fn impair(
 }
 
 fn refuse(client: &Client, why: &str) -> io::Result<()> {
-    tell(client, &refusal(why, why == GONE))
+    send_answer(client, &refusal(why, why == GONE))
 }
 
 /// Makes a refusal. `ended` is true if the fabric has ended.
@@ -348,7 +348,7 @@ fn refusal(why: &str, ended: bool) -> Answer {
     Answer::Refused { why, ended }
 }
 
-fn tell(client: &Client, answer: &Answer) -> io::Result<()> {
+fn send_answer(client: &Client, answer: &Answer) -> io::Result<()> {
     client.write(&line(answer))
 }
 

@@ -28,7 +28,7 @@ pub enum Missed {
 
 impl Watcher {
     /// Watches a fabric that is up.
-    pub fn of(name: &str) -> Result<Self, String> {
+    pub fn new(name: &str) -> Result<Self, String> {
         client::find(name).map(|(_, description)| Self { description })
     }
 
@@ -56,7 +56,7 @@ impl Watcher {
     /// Returns a sentence if the fabric has ended.
     pub fn ended(&self) -> Option<String> {
         let Description { name, process, .. } = &self.description;
-        let folder = match LiveFolder::of(name) {
+        let folder = match LiveFolder::new(name) {
             Ok(folder) => folder,
             Err(why) => return Some(why),
         };

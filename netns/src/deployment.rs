@@ -182,7 +182,7 @@ impl Deployment {
         namespace.enter_with_this_thread()?;
         self.stacks.push(make_tap(namespace, end, index)?);
         let finish = Step::FinishTap { end, index, mtu: *mtu, queue: STACK_QUEUE };
-        let steps = [finish].into_iter().chain(Step::of_end(end, index));
+        let steps = [finish].into_iter().chain(Step::for_end(end, index));
         let requests: Vec<_> =
             steps.map(|step| Configure { namespace: namespace.name(), step }).collect();
         open_socket(namespace.name())?.execute(&requests)
@@ -224,7 +224,7 @@ impl<'a> End<'a> {
         let Self { spec, index, mtu } = self;
         let finish =
             (kind == LinkKind::Tap).then_some(Step::FinishTap { end: spec, index, mtu, queue: 0 });
-        finish.into_iter().chain(Step::of_end(spec, index))
+        finish.into_iter().chain(Step::for_end(spec, index))
     }
 }
 

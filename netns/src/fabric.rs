@@ -40,12 +40,12 @@ impl FabricId {
     }
 
     /// Returns the fabric of a namespace with this full name, if any.
-    pub fn of_namespace(name: &str) -> Option<Self> {
+    pub fn from_namespace(name: &str) -> Option<Self> {
         let (id, node) = name.strip_prefix(PREFIX)?.split_once('-')?;
         if node.is_empty() { None } else { id.parse().ok() }
     }
 
-    fn of_lock(file_name: &str) -> Option<Self> {
+    fn from_lock(file_name: &str) -> Option<Self> {
         file_name.strip_suffix(LOCK_SUFFIX)?.parse().ok()
     }
 
@@ -190,14 +190,14 @@ pub(crate) fn remove_lock(id: FabricId) -> Result<(), Error> {
 /// Returns every fabric that has a lock.
 pub(crate) fn locked_fabrics() -> Result<Vec<FabricId>, Error> {
     file_names(run_directory::FABRICS)
-        .map(|names| names.iter().filter_map(|name| FabricId::of_lock(name)).collect())
+        .map(|names| names.iter().filter_map(|name| FabricId::from_lock(name)).collect())
 }
 
 /// Returns the namespaces of all fabrics by full name, sorted.
 pub(crate) fn namespace_names() -> Result<Vec<(FabricId, String)>, Error> {
     let mut ours: Vec<_> = file_names(run_directory::NAMESPACES)?
         .into_iter()
-        .filter_map(|name| Some((FabricId::of_namespace(&name)?, name)))
+        .filter_map(|name| Some((FabricId::from_namespace(&name)?, name)))
         .collect();
     ours.sort();
     Ok(ours)
@@ -235,8 +235,8 @@ mod tests {
         let name = id.namespace_name("leaf-0");
         assert_eq!(name, "xoff-0f9a-leaf-0");
         assert_eq!(name.len(), FabricId::PREFIX_LEN + "leaf-0".len());
-        assert_eq!(FabricId::of_namespace(&name), Some(id));
-        assert_eq!(FabricId::of_lock("0f9a.lock"), Some(id));
+        assert_eq!(FabricId::from_namespace(&name), Some(id));
+        assert_eq!(FabricId::from_lock("0f9a.lock"), Some(id));
     }
 
     #[test]
@@ -253,10 +253,10 @@ mod tests {
         for name in
             ["", "xoff", "xoff-0f9a", "xoff-0f9a-", "xoff-0F9A-a", "xoff-f9a-a", "xoff-demo-a"]
         {
-            assert_eq!(FabricId::of_namespace(name), None, "{name}");
+            assert_eq!(FabricId::from_namespace(name), None, "{name}");
         }
         for name in ["0f9a", "lock", ".lock", "+f9a.lock", "00f9a.lock"] {
-            assert_eq!(FabricId::of_lock(name), None, "{name}");
+            assert_eq!(FabricId::from_lock(name), None, "{name}");
         }
         assert!("3F9A".parse::<FabricId>().is_err());
     }

@@ -44,7 +44,7 @@ pub enum XdpAttachment {
 }
 
 impl XdpAttachment {
-    fn of_number(number: u8) -> Self {
+    fn from_number(number: u8) -> Self {
         match number {
             0 => Self::Nothing,
             1 => Self::Native,
@@ -125,7 +125,7 @@ impl LinkState {
                     for nested in NlasIterator::new(value).map_while(Result::ok) {
                         match nested.kind() {
                             IFLA_XDP_ATTACHED => {
-                                state.xdp = XdpAttachment::of_number(*nested.value().first()?);
+                                state.xdp = XdpAttachment::from_number(*nested.value().first()?);
                             }
                             IFLA_XDP_PROG_ID => state.xdp_program = word(nested.value())?,
                             _ => {}
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_in_words() {
+    fn changes_are_described_in_words() {
         let before = LinkState::parse(&answer()).expect("it is whole");
         let mut now = before.clone();
         now.counters.sent += 1;

@@ -115,7 +115,7 @@ pub enum PlanError {
         "interface {interface:?} in namespace {namespace:?}: {mac:02x?} is not a station's address; \
          use one that is not zero and whose first byte is even, such as 02:00:00:00:00:01"
     )]
-    StationAddress {
+    InvalidMacAddress {
         /// Name of the node.
         namespace: String,
         /// Name of the interface.
@@ -220,7 +220,7 @@ fn check_end(end: &EndSpec, namespace: &str) -> Result<(), PlanError> {
         return Err(PlanError::IndexOutOfRange { namespace, interface, index });
     }
     if end.mac[0] & 1 != 0 || end.mac == [0; 6] {
-        return Err(PlanError::StationAddress { namespace, interface, mac: end.mac });
+        return Err(PlanError::InvalidMacAddress { namespace, interface, mac: end.mac });
     }
     if let Some((address, prefix_len)) = end.address
         && prefix_len > 32
@@ -327,7 +327,7 @@ mod tests {
     fn addresses() {
         for mac in [[0; 6], [1, 0, 0, 0, 0, 0], [0xff; 6]] {
             let found = error(|plan| plan.links[0].a.mac = mac);
-            assert!(matches!(found, PlanError::StationAddress { .. }), "{found}");
+            assert!(matches!(found, PlanError::InvalidMacAddress { .. }), "{found}");
         }
         let found = error(|plan| plan.links[0].a.address = Some((Ipv4Addr::LOCALHOST, 33)));
         assert!(matches!(found, PlanError::Prefix { prefix_len: 33, .. }));

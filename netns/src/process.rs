@@ -1,4 +1,4 @@
-//! Processes, told apart also when their numbers come again.
+//! Processes, distinguished even if the kernel reuses their numbers.
 
 use std::fmt;
 use std::fs;
@@ -15,13 +15,13 @@ pub struct Process {
 
 impl Process {
     /// The process that has a number now, or had it last.
-    pub fn of(number: u32) -> Self {
+    pub fn new(number: u32) -> Self {
         Self { number, started: stat(number).map(|(_, started)| started) }
     }
 
     /// This process.
     pub fn this() -> Self {
-        Self::of(std::process::id())
+        Self::new(std::process::id())
     }
 
     /// Returns true if both are one process, as far as is known: their numbers are equal, and known starts do not differ.
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_process_that_has_ended_is_over_even_if_nobody_has_waited_for_it() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        let process = Process::of(child.id());
+        let process = Process::new(child.id());
         while !process.is_over() {
             std::thread::yield_now();
         }

@@ -122,7 +122,7 @@ pub(crate) enum Step<'a> {
 
 impl<'a> Step<'a> {
     /// Returns all steps for one end, in an order that works.
-    pub(crate) fn of_end(end: &'a EndSpec, index: u32) -> impl Iterator<Item = Step<'a>> {
+    pub(crate) fn for_end(end: &'a EndSpec, index: u32) -> impl Iterator<Item = Step<'a>> {
         let address = end.address.map(|(address, prefix_len)| Step::Address {
             end,
             index,

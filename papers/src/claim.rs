@@ -204,15 +204,17 @@ impl Bound {
 
     /// Judges whether all intervals are within the bound. An interval with an end on the other side is inconclusive.
     pub fn all_of(self, intervals: &[(Value, Value)]) -> Verdict {
-        intervals.iter().fold(Verdict::Holds, |all, interval| all.and(self.of_interval(*interval)))
+        intervals
+            .iter()
+            .fold(Verdict::Holds, |all, interval| all.and(self.judge_interval(*interval)))
     }
 
-    fn of_interval(self, (low, high): (Value, Value)) -> Verdict {
+    fn judge_interval(self, (low, high): (Value, Value)) -> Verdict {
         let one_sided = |low: Verdict, high: Verdict| if low == high { low } else { Verdict::Open };
         match self {
             Self::Between(least, most) => {
                 let (least, most) = (Self::AtLeast(least), Self::AtMost(most));
-                least.of_interval((low, high)).and(most.of_interval((low, high)))
+                least.judge_interval((low, high)).and(most.judge_interval((low, high)))
             }
             _ => one_sided(self.verdict(low), self.verdict(high)),
         }
@@ -243,13 +245,13 @@ impl Bound {
     fn verdict(self, value: Value) -> Verdict {
         match self {
             Self::AtLeast(least) => match value {
-                Value::At(number) => Verdict::of(number >= least),
+                Value::At(number) => Verdict::from_bool(number >= least),
                 Value::Over(number) if number >= least => Verdict::Holds,
                 Value::Under(number) if number <= least => Verdict::Turns,
                 Value::Over(_) | Value::Under(_) => Verdict::Open,
             },
             Self::AtMost(most) => match value {
-                Value::At(number) => Verdict::of(number <= most),
+                Value::At(number) => Verdict::from_bool(number <= most),
                 Value::Under(number) if number <= most => Verdict::Holds,
                 Value::Over(number) if number >= most => Verdict::Turns,
                 Value::Over(_) | Value::Under(_) => Verdict::Open,
@@ -263,7 +265,7 @@ impl Bound {
 }
 
 impl Verdict {
-    const fn of(holds: bool) -> Self {
+    const fn from_bool(holds: bool) -> Self {
         if holds { Self::Holds } else { Self::Turns }
     }
 

@@ -6,7 +6,7 @@ use sweep::interval;
 use super::View;
 
 /// Min number of seeds for an interval; cells with fewer seeds have a range.
-pub const FEWEST_FOR_AN_INTERVAL: usize = 10;
+pub const MIN_SEEDS_FOR_AN_INTERVAL: usize = 10;
 
 /// The square of 1.96, the 0.975 quantile of the normal distribution, times [`SCALE`].
 const Z_SQUARE: i128 = 38_416;
@@ -154,7 +154,7 @@ impl Estimate {
             let centred = Number(ratio.0 + Number::ratio(end.0, mean.0.max(1)).0);
             Value::At(centred)
         };
-        let interval = interval(&residuals).filter(|_| count >= FEWEST_FOR_AN_INTERVAL);
+        let interval = interval(&residuals).filter(|_| count >= MIN_SEEDS_FOR_AN_INTERVAL);
         let interval = interval.map(|(low, high)| (end(low), end(high)));
         Some(Self { count, happened: count, value: Value::At(ratio), range: None, interval })
     }

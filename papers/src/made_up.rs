@@ -81,7 +81,7 @@ pub fn outcome(results: &[Option<RunResult>; 6]) -> Outcome {
     let (plan, temp) = (plan(), tempfile::tempdir().unwrap());
     let folder =
         SweepFolder::claim(temp.path(), "", results::TableFormat::Csv, FolderClaim::Alone).unwrap();
-    Outcome::of(&FIGURE, &plan, results, &folder)
+    Outcome::new(&FIGURE, &plan, results, &folder)
 }
 
 /// Returns a run of 100 ms in which an event happened at a time in milliseconds.

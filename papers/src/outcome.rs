@@ -71,7 +71,7 @@ struct Unlike {
 
 impl Outcome {
     /// Reads the numbers of all complete runs. `results` has an entry for each run of the plan.
-    pub fn of(
+    pub fn new(
         figure: &'static Figure,
         plan: &Plan,
         results: &[Option<RunResult>],
@@ -165,11 +165,16 @@ impl Outcome {
     }
 
     /// Estimates the ratio of a quantity's sum over a cell's seeds to the baseline's sum over these seeds.
-    pub fn of_totals(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
-        self.of_totals_to(&self.figure.baseline, cell, quantity)
+    pub fn estimate_totals(&self, cell: &Cell, quantity: usize) -> Option<Estimate> {
+        self.estimate_totals_to(&self.figure.baseline, cell, quantity)
     }
 
-    fn of_totals_to(&self, baseline: &Choice, cell: &Cell, quantity: usize) -> Option<Estimate> {
+    fn estimate_totals_to(
+        &self,
+        baseline: &Choice,
+        cell: &Cell,
+        quantity: usize,
+    ) -> Option<Estimate> {
         let bases: BTreeMap<u64, Number> =
             self.counterpart(baseline, cell)?.numbers(quantity).collect();
         let pair = |(seed, value)| Some((value, *bases.get(&seed)?));
@@ -236,7 +241,7 @@ impl Outcome {
         let view = |cell: &&Cell| match claim.view {
             View::Itself => self.itself(cell, quantity),
             View::Reduction | View::Increase => self.relative_to(baseline, cell, quantity),
-            View::TotalReduction => self.of_totals_to(baseline, cell, quantity),
+            View::TotalReduction => self.estimate_totals_to(baseline, cell, quantity),
             View::BaselineReduction | View::BaselineIncrease => {
                 self.ratio(self.counterpart(baseline, cell)?, cell, quantity)
             }

@@ -17,7 +17,7 @@ pub use grid::Grid;
 use results::Number;
 use results::TableError;
 
-use super::estimate::FEWEST_FOR_AN_INTERVAL;
+use super::estimate::MIN_SEEDS_FOR_AN_INTERVAL;
 use super::{Discordant, Figure, Outcome, Paper, Statistic, Unit};
 
 /// Arguments of the command.
@@ -196,7 +196,7 @@ fn cells(outcome: &Outcome) -> Grid {
             };
             fields.push(compared + &note(outcome.left_out_relative(cell, *number)));
             if quantity.source.is_sum() {
-                let totals = outcome.of_totals(cell, *number);
+                let totals = outcome.estimate_totals(cell, *number);
                 let text = totals.map(|ratio| number::comparison(ratio, Unit::Plain));
                 fields.push(text.unwrap_or_default());
             }
@@ -242,13 +242,13 @@ fn legend(text: &mut String, outcome: &Outcome) {
             .any(|number| outcome.figure.quantities[*number].source.statistic() == statistic)
     };
     let mut sentences = Vec::new();
-    if has(Statistic::Mean) && runs().any(|count| (2..FEWEST_FOR_AN_INTERVAL).contains(&count)) {
+    if has(Statistic::Mean) && runs().any(|count| (2..MIN_SEEDS_FOR_AN_INTERVAL).contains(&count)) {
         sentences.push(format!(
-            "`a (b .. c)`: mean, and the least and the largest of the seeds. Fewer than {FEWEST_FOR_AN_INTERVAL} seeds \
+            "`a (b .. c)`: mean, and the least and the largest of the seeds. Fewer than {MIN_SEEDS_FOR_AN_INTERVAL} seeds \
              have no interval."
         ));
     }
-    if has(Statistic::Mean) && runs().any(|count| count >= FEWEST_FOR_AN_INTERVAL) {
+    if has(Statistic::Mean) && runs().any(|count| count >= MIN_SEEDS_FOR_AN_INTERVAL) {
         sentences.push("`a [b, c]`: mean with its 95 % interval by Student's t.".to_owned());
     }
     if has(Statistic::Share) {

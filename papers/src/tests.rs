@@ -12,7 +12,7 @@ fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
     let path = format!("{}/{name}.toml", paper.name);
     let options = SweepOptions { scale: scale.map(str::to_owned), seeds: None, format: None };
     let sweep = Sweep::read(Path::new(&path), &options, &|path| paper.read(path));
-    sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
+    sweep.and_then(Plan::new).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

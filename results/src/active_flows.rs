@@ -120,7 +120,7 @@ impl ActiveFlowsMeter {
             for (flows, span) in &port.spans {
                 *all.entry(*flows).or_default() += span;
             }
-            let summary = ActiveFlowsSummary::of(&port.spans);
+            let summary = ActiveFlowsSummary::new(&port.spans);
             if busiest.as_ref().is_none_or(|(most, _)| summary.mean > *most) {
                 let flows = ActiveFlows {
                     ports: ActiveFlowsSummary::default(),
@@ -132,7 +132,7 @@ impl ActiveFlowsMeter {
             }
         }
         let (_, flows) = busiest?;
-        Some(ActiveFlows { ports: ActiveFlowsSummary::of(&all), ..flows })
+        Some(ActiveFlows { ports: ActiveFlowsSummary::new(&all), ..flows })
     }
 
     /// The window, or the whole of a run that ends at `end`.
@@ -143,7 +143,7 @@ impl ActiveFlowsMeter {
 
 impl ActiveFlowsSummary {
     /// Summary of the time, in nanoseconds, by number of flows.
-    fn of(spans: &BTreeMap<u32, u64>) -> Self {
+    fn new(spans: &BTreeMap<u32, u64>) -> Self {
         let time: u128 = spans.values().map(|&span| u128::from(span)).sum();
         let weighted = spans.iter().map(|(&flows, &span)| u128::from(flows) * u128::from(span));
         let at_most = |percent: u128| {

@@ -142,14 +142,14 @@ impl Counters {
     pub fn receive(&mut self, received: &PauseReceived) {
         let PauseReceived { node, port, priority, quanta, .. } = *received;
         let Some(quanta) = quanta else { return };
-        let counted = self.of(node, (port, priority));
+        let counted = self.received_mut(node, (port, priority));
         *if quanta > 0 { &mut counted.pauses } else { &mut counted.resumes } += 1;
     }
 
     /// Counts a frame that went no further, if its place and priority are known.
     pub fn discard(&mut self, row: &DropRow) {
         if let (Some(port), Some(priority)) = (row.port, row.priority) {
-            self.of(row.node, (port, priority)).discarded += 1;
+            self.received_mut(row.node, (port, priority)).discarded += 1;
         }
     }
 
@@ -163,7 +163,7 @@ impl Counters {
         self.engine = counted;
     }
 
-    fn of(&mut self, node: &str, key: (u16, u8)) -> &mut Received {
+    fn received_mut(&mut self, node: &str, key: (u16, u8)) -> &mut Received {
         // The borrowed name of a row is copied only where it is new.
         if !self.nodes.contains_key(node) {
             self.nodes.insert(node.to_owned(), BTreeMap::new());

@@ -30,7 +30,7 @@ impl<'a, W: Write> CsvTable<'a, W> {
 
     /// Adds a row of the header's type.
     pub fn row(&mut self, row: &impl Row) -> Result<(), ResultsError> {
-        let line = self.line.of(row);
+        let line = self.line.format(row);
         self.file.write(|out| out.write_all(line))
     }
 
@@ -67,7 +67,7 @@ impl<'a> CsvLine<'a> {
         text
     }
 
-    fn of(&mut self, row: &impl Row) -> &[u8] {
+    fn format(&mut self, row: &impl Row) -> &[u8] {
         self.text.clear();
         self.fields = 0;
         row.fields(self);
@@ -144,7 +144,7 @@ fn quote(value: &str, text: &mut Vec<u8>) {
 #[cfg(test)]
 pub fn line<R: Row>(row: &R) -> String {
     let mut line = CsvLine::new(R::COLUMNS.iter().copied());
-    String::from_utf8(line.of(row).to_vec()).unwrap()
+    String::from_utf8(line.format(row).to_vec()).unwrap()
 }
 
 #[cfg(test)]

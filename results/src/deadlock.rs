@@ -50,7 +50,7 @@ impl<'a> DeadlockRow<'a> {
 /// Deadlocks of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadlockTotals {
-    /// Circles of waiting that were confirmed to be deadlocks.
+    /// Cycles of waiting that were confirmed to be deadlocks.
     pub deadlocks: u64,
     /// Deadlocks that cannot dissolve even if queues are tested when their pauses are renewed.
     #[serde(default)]
@@ -59,9 +59,9 @@ pub struct DeadlockTotals {
     pub first_onset_ns: Option<u64>,
     /// True if a deadlock lasted until the run's end.
     pub at_end: bool,
-    /// Circles that dissolved without having been confirmed.
+    /// Cycles that dissolved without having been confirmed.
     pub dissolved: u64,
-    /// Circles that were there at the run's end and could still dissolve.
+    /// Cycles that were there at the run's end and could still dissolve.
     pub undecided: u64,
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     fn row(onset: u64, confirmed: Option<u64>, end: Option<u64>) -> DeadlockRow<'static> {
         DeadlockRow {
-            circle: 7,
+            cycle: 7,
             onset: Nanos(onset),
             confirmed: confirmed.map(Nanos),
             survives_refresh: confirmed.is_some() && end.is_none(),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_of_queues_and_flows_are_told_apart() {
+    fn pauses_of_queues_and_flows_are_distinguished() {
         let queue =
             |wire, queue| DeadlockMember { wire, priority: 3, cause: WaitCause::FlowQueue(queue) };
         let flows = DeadlockMember { wire: "c->b", priority: 3, cause: WaitCause::Flows };
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_confirmed_circles_are_deadlocks() {
+    fn only_confirmed_cycles_are_deadlocks() {
         let mut totals = DeadlockTotals::default();
         totals.record(&row(5, None, Some(6)));
         totals.record(&row(6, None, None));

@@ -118,7 +118,7 @@ fn value_at_rank(histogram: &Histogram<u32>, rank: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+    fn filled(values: impl IntoIterator<Item = u64>) -> Distribution {
         let mut distribution = Distribution::default();
         values.into_iter().for_each(|value| distribution.record(value));
         distribution
@@ -129,18 +129,18 @@ mod tests {
         for (count, percent, expected) in
             [(100, 50, 50), (100, 99, 99), (10, 50, 5), (10, 99, 10), (3, 50, 2), (1, 50, 1)]
         {
-            let distribution = of((1..=count).rev());
+            let distribution = filled((1..=count).rev());
             assert_eq!(distribution.percentiles([percent]), Some([expected]));
         }
-        assert_eq!(of([]).percentiles([50]), None);
+        assert_eq!(filled([]).percentiles([50]), None);
     }
 
     #[test]
     fn means_round_half_up_and_do_not_overflow() {
-        assert_eq!(of([1, 2]).mean(), Some(2));
-        assert_eq!(of([1, 1, 2]).mean(), Some(1));
-        assert_eq!(of([u64::MAX; 3]).mean(), Some(u64::MAX));
-        assert_eq!(of([]).mean(), None);
+        assert_eq!(filled([1, 2]).mean(), Some(2));
+        assert_eq!(filled([1, 1, 2]).mean(), Some(1));
+        assert_eq!(filled([u64::MAX; 3]).mean(), Some(u64::MAX));
+        assert_eq!(filled([]).mean(), None);
     }
 
     /// Values over nine decades, in an order that is not theirs.
@@ -151,7 +151,7 @@ mod tests {
             let place = place * 99_991 % count;
             (place + 1).pow(3) / 1_000_000 + place
         };
-        let distribution = of((0..count).map(value));
+        let distribution = filled((0..count).map(value));
         let mut sorted: Vec<u64> = (0..count).map(value).collect();
         sorted.sort_unstable();
         assert!(distribution.first.is_empty(), "values are not kept");
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn the_commonest_slowdown_stays_what_it_is() {
         assert_eq!(
-            of(std::iter::repeat_n(10_000, 5000)).percentiles([50, 99]),
+            filled(std::iter::repeat_n(10_000, 5000)).percentiles([50, 99]),
             Some([10_000, 10_000])
         );
     }
@@ -178,7 +178,7 @@ mod tests {
     fn up_to_1024_values_are_exact() {
         let percentile = |count| {
             let values = std::iter::repeat_n(1_000_001, count);
-            of(values).percentiles([50]).map(|[median]| median)
+            filled(values).percentiles([50]).map(|[median]| median)
         };
         assert_eq!(percentile(1023), Some(1_000_001));
         assert_eq!(percentile(1024), Some(1_000_001));

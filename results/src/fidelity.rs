@@ -13,7 +13,7 @@ pub const GOOD_LATENESS: Duration = Duration::from_micros(250);
 
 /// Min number of the engine's sleeps for a verdict on the machine's wake-ups. An idle fabric sleeps five times a
 /// second, and among fewer sleeps a single late one would decide.
-pub const LEAST_SLEEPS: u64 = 100;
+pub const MIN_SLEEPS: u64 = 100;
 
 /// Delays of deadlines, in nanoseconds of emulated time. A deadline is the work of a node in a window: it is due at the
 /// node's first event in the window, and met once the node has finished its work there.
@@ -53,9 +53,9 @@ impl DeadlineCount {
         self.late.saturating_mul(100) <= self.deadlines
     }
 
-    /// Applies [`is_good`](Self::is_good) to sleeps of the engine; true for fewer than [`LEAST_SLEEPS`] sleeps.
+    /// Applies [`is_good`](Self::is_good) to sleeps of the engine; true for fewer than [`MIN_SLEEPS`] sleeps.
     pub const fn is_good_of_sleeps(self) -> bool {
-        self.deadlines < LEAST_SLEEPS || self.is_good()
+        self.deadlines < MIN_SLEEPS || self.is_good()
     }
 
     /// The sum.

@@ -37,7 +37,7 @@ pub struct FlowPauseTotals {
     /// Flows that had not completed when the run ended, because a RESUME was lost.
     #[serde(default)]
     pub unresumed: Vec<UnresumedFlow>,
-    /// Flows that a switch ever told a neighbour to pause.
+    /// Flows that a switch paused at a neighbour at least once.
     #[serde(default)]
     pub congested: FlowPart,
     /// The others.
@@ -56,7 +56,7 @@ pub struct FlowPart {
 }
 
 impl FlowPart {
-    pub(super) fn of(flows: &FlowStatistics) -> Self {
+    pub(super) fn new(flows: &FlowStatistics) -> Self {
         Self { flows: flows.together(), labels: flows.by_label() }
     }
 }

@@ -166,7 +166,7 @@ impl FlowStatistics {
     /// Counts a flow, done or not.
     pub fn record(&mut self, flow: &FlowRow) {
         let bin = self.bins.partition_point(|&bound| bound < flow.bytes);
-        let class = self.classes.of(flow.bytes);
+        let class = self.classes.class(flow.bytes);
         self.together.record(flow, bin, class);
         if !self.by_label.contains_key(flow.label) {
             let groups = LabelGroups::new(&self.bins, &self.classes);

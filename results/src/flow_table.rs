@@ -34,7 +34,7 @@ pub struct FlowTables {
     pub flow_in_port_tab: FlowTable,
     /// Flows that the neighbour behind a port has paused.
     pub congested_flow_tab: FlowTable,
-    /// Flows that the switch has told the neighbour at a port to pause.
+    /// Flows that the switch has paused at the neighbour of a port.
     pub pause_frame_tab: FlowTable,
 }
 

@@ -79,9 +79,7 @@ pub use drop::DropTotals;
 pub use error::ResultsError;
 pub use fault::FaultTotals;
 pub use fct_by_size::GroupTimes;
-pub use fidelity::{
-    DeadlineCount, FidelitySummary, GOOD_LATENESS, LEAST_SLEEPS, Lateness, is_good,
-};
+pub use fidelity::{DeadlineCount, FidelitySummary, GOOD_LATENESS, Lateness, MIN_SLEEPS, is_good};
 pub use flow_pause::{FlowPart, FlowPauseTotals, UnresumedFlow};
 pub use flow_queue::FlowQueueTotals;
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};

@@ -80,14 +80,14 @@ impl Manifest {
     pub const TOOL: &'static str = "xoff";
 
     /// The manifest in a folder, if the folder holds a whole run of xoff.
-    pub fn of_run(folder: &Path) -> Option<Self> {
+    pub fn from_run(folder: &Path) -> Option<Self> {
         let json = fs::read(folder.join(Self::FILE)).ok()?;
         let manifest: Self = serde_json::from_slice(&json).ok()?;
         (manifest.tool == Self::TOOL).then_some(manifest)
     }
 
     /// Facts about the machine and this process; the other fields are empty.
-    pub fn of_this_process() -> Self {
+    pub fn for_this_process() -> Self {
         Self {
             tool: Self::TOOL.into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_key_is_documented_in_order() {
-        let json = serde_json::to_string(&Manifest::of_this_process()).unwrap();
+        let json = serde_json::to_string(&Manifest::for_this_process()).unwrap();
         let positions = MANIFEST_KEYS.iter().map(|key| {
             json.find(&format!("\"{}\":", key.name)).unwrap_or_else(|| panic!("{}", key.name))
         });
@@ -135,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_process_knows_its_kernel() {
-        let manifest = Manifest::of_this_process();
+        let manifest = Manifest::for_this_process();
         assert_eq!(manifest.tool, "xoff");
         assert!(manifest.kernel.contains('.'), "{}", manifest.kernel);
     }
 
     #[test]
     fn a_process_knows_its_version_machine_and_command() {
-        let manifest = Manifest::of_this_process();
+        let manifest = Manifest::for_this_process();
         assert_eq!(manifest.version, env!("CARGO_PKG_VERSION"));
         assert_eq!(manifest.arch, env::consts::ARCH);
         assert!(env::args().eq(manifest.command));
@@ -151,14 +151,14 @@ mod tests {
     #[test]
     fn a_folder_is_whole_with_a_manifest_of_xoff() {
         let temp = tempfile::tempdir().unwrap();
-        assert_eq!(Manifest::of_run(temp.path()), None);
+        assert_eq!(Manifest::from_run(temp.path()), None);
         let write = |text: &str| fs::write(temp.path().join(Manifest::FILE), text).unwrap();
-        let manifest = Manifest { seed: 7, ..Manifest::of_this_process() };
+        let manifest = Manifest { seed: 7, ..Manifest::for_this_process() };
         write(&serde_json::to_string(&manifest).unwrap());
-        assert_eq!(Manifest::of_run(temp.path()), Some(manifest.clone()));
+        assert_eq!(Manifest::from_run(temp.path()), Some(manifest.clone()));
         write(&serde_json::to_string(&Manifest { tool: "another".into(), ..manifest }).unwrap());
-        assert_eq!(Manifest::of_run(temp.path()), None);
+        assert_eq!(Manifest::from_run(temp.path()), None);
         write("{}");
-        assert_eq!(Manifest::of_run(temp.path()), None);
+        assert_eq!(Manifest::from_run(temp.path()), None);
     }
 }

@@ -76,7 +76,7 @@ impl Metrics {
     }
 
     /// Collects all numbers and truth values of a summary that depend on the scenario alone.
-    pub fn of(summary: &Summary) -> Self {
+    pub fn new(summary: &Summary) -> Self {
         let mut found = Self::default();
         let value = serde_json::to_value(summary).expect("a summary has string keys only");
         for (key, value) in value.as_object().into_iter().flatten() {
@@ -93,7 +93,7 @@ impl Metrics {
                 inner.iter().for_each(|(key, value)| self.flatten(&format!("{name}.{key}"), value));
             }
             plain => {
-                if let Some(number) = Number::of_json(plain) {
+                if let Some(number) = Number::from_json(plain) {
                     self.0.insert(name.to_owned(), number);
                 }
             }

@@ -34,7 +34,7 @@ impl Number {
 
     /// Converts a number or a truth value (1 or 0) of a summary; finer places are rounded half away from zero.
     #[expect(clippy::cast_possible_truncation, reason = "a float beyond all measure saturates")]
-    pub fn of_json(value: &serde_json::Value) -> Option<Self> {
+    pub fn from_json(value: &serde_json::Value) -> Option<Self> {
         match value {
             serde_json::Value::Bool(truth) => Some(Self(i128::from(*truth) * ONE)),
             serde_json::Value::Number(number) => {
@@ -55,7 +55,7 @@ impl Number {
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
-        Self::of_json(&number.into()).ok_or_else(|| D::Error::custom("a number is expected"))
+        Self::from_json(&number.into()).ok_or_else(|| D::Error::custom("a number is expected"))
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
             ("\"9\"", None),
         ] {
             let value = serde_json::from_str(json).unwrap();
-            let read = Number::of_json(&value).map(|number| number.to_string());
+            let read = Number::from_json(&value).map(|number| number.to_string());
             assert_eq!(read.as_deref(), expected, "{json}");
         }
     }

@@ -245,7 +245,7 @@ impl OccupancyTotals {
     }
 
     /// Over the whole run; `None` if no switch was followed.
-    pub(super) fn of_run(&self) -> Option<OccupancySummary> {
+    pub(super) fn run_summary(&self) -> Option<OccupancySummary> {
         self.of_run.as_ref().map(HeldLevels::summary)
     }
 
@@ -333,7 +333,7 @@ mod tests {
     fn all_switches_together_and_in_a_window() {
         let window = Some(Window { from: units::Nanos(100), to: units::Nanos(200) });
         let mut totals = OccupancyTotals::default();
-        assert_eq!((totals.of_run(), totals.in_window()), (None, None));
+        assert_eq!((totals.run_summary(), totals.in_window()), (None, None));
         for (before, within) in [(200, 40), (0, 80)] {
             let mut occupancy = Occupancy::new(Bytes(255), window);
             for (at, shared) in [(0, before), (150_000, within), (200_000, 250), (300_000, 0)] {
@@ -343,7 +343,7 @@ mod tests {
         }
         let of_run =
             OccupancySummary { mean: 108, p50: 40, p95: 250, p99: 250, p999: 250, max: 250 };
-        assert_eq!(totals.of_run(), Some(of_run));
+        assert_eq!(totals.run_summary(), Some(of_run));
         let in_window =
             OccupancySummary { mean: 80, p50: 40, p95: 200, p99: 200, p999: 200, max: 200 };
         assert_eq!(totals.in_window(), Some(in_window));

@@ -92,7 +92,7 @@ impl Query<'_> {
         let filter = self
             .filter
             .iter()
-            .map(|(column, value)| Ok((place(column)?, Kind::of_column(column), value)));
+            .map(|(column, value)| Ok((place(column)?, Kind::from_column(column), value)));
         let filter = filter.collect::<Result<Vec<_>, String>>()?;
         let mut rows = Selection { noun: table.noun(), ..Selection::default() };
         while table.advance().map_err(failed)? {

@@ -301,7 +301,7 @@ impl Record {
             counted.drops.watchdog.get_or_insert_default();
         }
         if let Some(totals) = &mut counted.flow_pauses {
-            let [uncongested, congested] = self.by_congestion.each_ref().map(FlowPart::of);
+            let [uncongested, congested] = self.by_congestion.each_ref().map(FlowPart::new);
             (totals.congested, totals.uncongested) = (congested, uncongested);
         }
         let summary = Summary {
@@ -320,7 +320,7 @@ impl Record {
             queue_pauses: self.queue_pauses.map(|pauses| pauses.finish(end)),
             active_flows: self.active_flows.and_then(|meter| meter.finish(end)),
             port_states: self.port_states.map(|states| states.finish(end)),
-            buffer_bytes: self.buffer_bytes.of_run(),
+            buffer_bytes: self.buffer_bytes.run_summary(),
             switch_buffer_bytes: self.switch_buffer_bytes,
             flow_tables: self.flow_tables.map(|meter| meter.finish(end)),
             port_queues: self.port_queues.map(|meter| meter.finish(end)),

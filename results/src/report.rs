@@ -198,7 +198,7 @@ impl RunReport {
             ("slowdown", Align::Right, 8),
         ]);
         for flow in self.worst_flows.iter().take(TABLE_ROWS) {
-            let slowdown = flow.fct.map(|fct| quantity::ratio(Slowdown::of(fct, flow.ideal)));
+            let slowdown = flow.fct.map(|fct| quantity::ratio(Slowdown::new(fct, flow.ideal)));
             table.row([
                 flow.flow.to_string(),
                 flow.label.clone(),
@@ -383,7 +383,7 @@ impl RunReport {
             [(totals.dissolved, "dissolved"), (totals.undecided, "were undecided at the end")]
         {
             if number > 0 {
-                writeln!(out, "circles of waiting that {fate}: {}", quantity::count(number))?;
+                writeln!(out, "cycles of waiting that {fate}: {}", quantity::count(number))?;
             }
         }
         Ok(())

@@ -49,7 +49,7 @@ impl SizeClasses {
     }
 
     /// Index of the class of a size; `None` if there are no classes.
-    pub fn of(&self, bytes: Bytes) -> Option<usize> {
+    pub fn class(&self, bytes: Bytes) -> Option<usize> {
         (!self.0.is_empty()).then(|| self.0.partition_point(|&bound| bound < bytes))
     }
 
@@ -89,13 +89,13 @@ mod tests {
         for (bytes, class) in
             [(1, 0), (1500, 0), (1501, 1), (3000, 1), (3001, 2), (2_000_000, 2), (2_000_001, 3)]
         {
-            assert_eq!(classes.of(Bytes(bytes)), Some(class), "{bytes}");
+            assert_eq!(classes.class(Bytes(bytes)), Some(class), "{bytes}");
         }
     }
 
     #[test]
     fn without_a_bound_there_is_no_class() {
         let none = SizeClasses::default();
-        assert_eq!((none.count(), none.names().count(), none.of(Bytes(7))), (0, 0, None));
+        assert_eq!((none.count(), none.names().count(), none.class(Bytes(7))), (0, 0, None));
     }
 }

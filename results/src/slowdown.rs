@@ -18,7 +18,7 @@ impl Slowdown {
     const ONE: u128 = 10_000;
 
     /// `fct / ideal`. An ideal of zero counts as one nanosecond.
-    pub fn of(fct: Nanos, ideal: Nanos) -> Self {
+    pub fn new(fct: Nanos, ideal: Nanos) -> Self {
         let ideal = u128::from(ideal.0.max(1));
         let twice = u128::from(fct.0) * Self::ONE * 2 + ideal;
         Self(u64::try_from(twice / (ideal * 2)).unwrap_or(u64::MAX))
@@ -72,7 +72,7 @@ mod tests {
             (123_456, 81_920, "1.5070"),
             (7, 0, "7.0000"),
         ] {
-            assert_eq!(Slowdown::of(Nanos(fct), Nanos(ideal)).to_string(), expected);
+            assert_eq!(Slowdown::new(Nanos(fct), Nanos(ideal)).to_string(), expected);
         }
     }
 

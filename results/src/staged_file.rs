@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_file_that_could_not_be_closed_is_told() {
+    fn the_first_file_that_could_not_be_closed_is_reported() {
         let failures = Failures::default();
         let temp = tempfile::tempdir().unwrap();
         let file = File::create(temp.path().join("flows.csv")).unwrap();
@@ -79,6 +79,6 @@ mod tests {
         }
         let error = failures.check().unwrap_err().to_string();
         assert!(error.starts_with("cannot write flows.csv"), "{error}");
-        failures.check().expect("it is told once");
+        failures.check().expect("it is reported once");
     }
 }

@@ -139,7 +139,7 @@ impl Staging {
             })
             .map_err(ResultsError::folder("read", &self.folder))?;
         let ours = |name: &OsString| self.files.iter().any(|file| name == file.as_str());
-        let of_a_run = Manifest::of_run(&self.folder).is_some();
+        let of_a_run = Manifest::from_run(&self.folder).is_some();
         match entries.iter().filter(|name| !(of_a_run && ours(name))).min() {
             None => Ok(()),
             Some(entry) => Err(ResultsError::Occupied {
@@ -191,7 +191,7 @@ fn remove_partial(folder: &Path, files: &[String]) -> Result<(), ResultsError> {
     if !partial.exists() {
         return Ok(());
     }
-    let appeared = if Manifest::of_run(folder).is_none() { files } else { &[] };
+    let appeared = if Manifest::from_run(folder).is_none() { files } else { &[] };
     for path in appeared.iter().map(|name| folder.join(name)) {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -219,7 +219,7 @@ mod tests {
     fn run(folder: &Path, flows: &str) -> Vec<(String, u64)> {
         let staging = Staging::claim(folder, files()).unwrap();
         write(&staging, "flows.csv", flows);
-        let manifest = serde_json::to_string(&Manifest::of_this_process()).unwrap();
+        let manifest = serde_json::to_string(&Manifest::for_this_process()).unwrap();
         write(&staging, Manifest::FILE, &manifest);
         staging.publish().unwrap()
     }

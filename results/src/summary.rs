@@ -284,9 +284,9 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "deadlock",
-        about: "Circles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
+        about: "Cycles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
                 confirmed, `surviving_refresh` those of them that are deadlocks with `resume_test = \"refresh\"`, too, `first_onset_ns` is the first onset among all confirmed ones (null if there are none), \
-                `at_end` whether one lasted until the run's end; `dissolved` counts the circles \
+                `at_end` whether one lasted until the run's end; `dissolved` counts the cycles \
                 that dissolved unconfirmed, `undecided` those that the run's end found so.",
     },
     Key {
@@ -318,7 +318,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
                 because the flow table was full, and `unnamed_packets`, packets of flows without an entry. `unresumed` lists flows that had \
                 not completed because a RESUME was lost: `flow`, the `node` and `port` that hold it back, `by` whom it was paused, \
                 and `resumed_ns`, when that decided to resume it. `congested` are the flows \
-                that a switch ever told a neighbour to pause, `uncongested` the others: of both `flows`, `completed`, `fct_ns`, \
+                that a switch paused at a neighbour at least once, `uncongested` the others: of both `flows`, `completed`, `fct_ns`, \
                 `slowdown` and `sizes` as above, and the same by label (`labels`). Missing without it.",
     },
     Key {
@@ -326,7 +326,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
         about: "Rows of OFC's tables, by samples at the instants of `queues.csv` and weighted by time, from `results.from` to \
                 `results.to` if they are given. `ports` of switches had a row at a sample. `flow_in_port_tab`: flows with packets \
                 that wait to leave by a port; `congested_flow_tab`: flows that the neighbour behind it has paused; \
-                `pause_frame_tab`: flows that the neighbour at it was told to pause. Of each: `mean` over time and these ports, \
+                `pause_frame_tab`: flows that the switch has paused at the neighbour. Of each: `mean` over time and these ports, \
                 `max` of a port, and `sum_mean`, the mean over time of the rows of all ports. A row takes 16 B here, and one \
                 serves all three tables. The key is there only with `results.flow_tables`.",
     },

@@ -135,7 +135,7 @@ pub struct WireLogRecord {
 
 impl WireLogRecord {
     /// Record of a flow: its start and, if it completed, its completion.
-    pub const fn of_flow(flow: u32, started: Picos, completed: Option<Picos>) -> Self {
+    pub const fn for_flow(flow: u32, started: Picos, completed: Option<Picos>) -> Self {
         let arrives = match completed {
             Some(at) => at,
             None => Picos::MAX,
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_told() {
+    fn invalid_logs_are_reported() {
         let whole = [&WIRE_LOG_MAGIC[..], &record().to_bytes()].concat();
         assert_eq!(parse(&whole).unwrap(), [record()]);
         assert!(parse(b"time_ns,flow\n").unwrap_err().contains("no wire log"));

@@ -35,7 +35,7 @@ pub struct BufferPools {
 
 impl Scenario {
     /// Response time to a PAUSE of a node's port with this rate, as in tables and results. At least 1 ns for a switch:
-    /// within the nanosecond in which the PAUSE arrives, its auditor cannot tell whether a frame began before it.
+    /// within the nanosecond in which the PAUSE arrives, its auditor cannot determine whether a frame began before it.
     pub fn pause_response_ns(&self, node: NodeId, rate: BitsPerSecond) -> Nanos {
         let response = self.pause_response(node).at(rate).to_nanos_ceil();
         match self.fabric.node(node).kind {
@@ -52,7 +52,7 @@ impl Scenario {
             let hops = transport.telemetry_hops();
             let (data, ack) = match transport {
                 Transport::RoceRc(_) => (data_frame(payload, true, hops).0, ack_frame(hops).0),
-                Transport::Tcp(_) => (tcp::frame_length(payload.0, hops), tcp::LONGEST_ACK_LENGTH),
+                Transport::Tcp(_) => (tcp::frame_length(payload.0, hops), tcp::MAX_ACK_LENGTH),
             };
             Bytes(lengths.packet(payload.0, data).max(lengths.packet(0, ack)))
         };

@@ -122,7 +122,7 @@ impl std::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self::new(Problem::Refused(Refusal::of_text(&text.to_string())))
+        Self::new(Problem::Refused(Refusal::from_text(&text.to_string())))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// Maximum length of a file, in bytes.
-const LONGEST: u64 = 1 << 30;
+const MAX_LENGTH: u64 = 1 << 30;
 /// Maximum length read from a pipe or device, in bytes. Its length is unknown beforehand, and `/dev/zero` never ends.
-const LONGEST_STREAM: u64 = 64 << 20;
+const MAX_STREAM_LENGTH: u64 = 64 << 20;
 
 /// Reads a file from disk.
 ///
@@ -17,7 +17,7 @@ pub fn from_disk(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     let found = file.metadata()?;
     let (most, noun) =
-        if found.is_file() { (LONGEST, "file") } else { (LONGEST_STREAM, "pipe or device") };
+        if found.is_file() { (MAX_LENGTH, "file") } else { (MAX_STREAM_LENGTH, "pipe or device") };
     let too_long = || {
         let why = format!("it has more than {} MiB, which is too much for a {noun}", most >> 20);
         io::Error::new(io::ErrorKind::FileTooLarge, why)
@@ -39,7 +39,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.toml");
         // The file is sparse.
-        File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
+        File::create(&path).unwrap().set_len(MAX_LENGTH + 1).unwrap();
         let why = from_disk(&path).unwrap_err().to_string();
         assert_eq!(why, "it has more than 1024 MiB, which is too much for a file");
         std::fs::write(&path, "a = 1\n").unwrap();

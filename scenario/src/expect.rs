@@ -27,7 +27,7 @@ use super::omitted;
 use super::report::ScenarioError;
 
 /// Maximum number of expectations in a scenario; each is evaluated separately at the run's end.
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 
 /// A condition on a run's results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -223,7 +223,7 @@ impl ExpectKeys {
             let title = format!("a truth value cannot be `{}`", self.operator);
             return error("operator", &title, "write \"==\" or \"!=\"");
         }
-        let written = Written::of(&path, document);
+        let written = Written::new(&path, document);
         Ok(Expectation {
             name: self.name,
             subject,
@@ -239,9 +239,9 @@ impl ExpectKeys {
         scenario: &Scenario,
         document: &Document<'_>,
     ) -> Result<Vec<Expectation>, ScenarioError> {
-        if all.len() > MOST {
-            let title = format!("{} expectations; the limit is {MOST}", all.len());
-            return Err(document.error(&format!("expect.{MOST}"), &title, "write fewer"));
+        if all.len() > MAX {
+            let title = format!("{} expectations; the limit is {MAX}", all.len());
+            return Err(document.error(&format!("expect.{MAX}"), &title, "write fewer"));
         }
         let resolve = |(number, keys): (usize, Self)| keys.resolve(number, scenario, document);
         all.into_iter().enumerate().map(resolve).collect()

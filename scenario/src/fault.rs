@@ -19,13 +19,13 @@ use super::outage::{Flap, Outage, Span};
 use super::ratio::FineProbability;
 
 /// Maximum sum of the scenario's delays and jitters on a wire, and maximum delay and jitter that a user of a live
-/// fabric may set. Together with a slow port ([`LEAST_RATE`]) a frame may be four seconds late; within this time the
-/// auditor of the kernel datapath can tell instants apart.
-pub const MOST_DELAY: Picos = Picos(1_000_000_000_000);
+/// fabric may set. Together with a slow port ([`MIN_RATE`]) a frame may be four seconds late; within this time the
+/// auditor of the kernel datapath can distinguish instants.
+pub const MAX_DELAY: Picos = Picos(1_000_000_000_000);
 /// Minimum rate of a slow port, at which the longest frame takes a second.
-pub const LEAST_RATE: BitsPerSecond = BitsPerSecond(100_000);
+pub const MIN_RATE: BitsPerSecond = BitsPerSecond(100_000);
 /// Minimum period of a flapping wire.
-pub const LEAST_PERIOD: Picos = Picos(1_000_000);
+pub const MIN_PERIOD: Picos = Picos(1_000_000);
 
 /// A deliberate fault on wires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

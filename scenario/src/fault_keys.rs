@@ -8,7 +8,7 @@ use units::{BitsPerSecond, Picos};
 use super::Scenario;
 use super::document::Document;
 use super::fault::{
-    Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
+    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, Reroute, Scope, Selection,
     WirePattern,
 };
 use super::glob;
@@ -236,7 +236,7 @@ impl FaultPlace<'_> {
     }
 
     fn check_rate(&self, scope: &Scope, rate: BitsPerSecond) -> Result<(), ScenarioError> {
-        if rate < LEAST_RATE {
+        if rate < MIN_RATE {
             let title = format!("a port that sends at {}", display(rate));
             let help = "write at least 100kbps, at which the longest frame takes most of a second";
             return self.wrong("rate", &title, help);
@@ -255,7 +255,7 @@ impl FaultPlace<'_> {
 
     fn flap(&self, keys: &FlapKeys) -> Result<Flap, ScenarioError> {
         let period = keys.period;
-        if period < LEAST_PERIOD {
+        if period < MIN_PERIOD {
             let title = format!("a wire that goes down every {}", display(period));
             return self.wrong("flap.period", &title, "write at least 1us");
         }
@@ -300,7 +300,7 @@ impl Scenario {
         ))
     }
 
-    /// Checks that the delays on each wire add up to at most [`MOST_DELAY`].
+    /// Checks that the delays on each wire add up to at most [`MAX_DELAY`].
     fn check_delays(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let mut sums = vec![Picos::ZERO; self.fabric.wires().len()];
         for (number, fault) in self.faults.iter().enumerate() {
@@ -311,7 +311,7 @@ impl Scenario {
                 }
                 *sum =
                     Picos(sum.0.saturating_add(lateness.delay.0.saturating_add(lateness.jitter.0)));
-                if *sum > MOST_DELAY {
+                if *sum > MAX_DELAY {
                     let title = format!("frames on {} are up to {} late", wire.name, display(*sum));
                     let help = "delays and jitters of a wire may add up to 1s";
                     return Err(document.error(&format!("faults.{number}"), &title, help));

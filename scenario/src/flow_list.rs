@@ -27,7 +27,7 @@ const SOURCE_PORT: &str = "source_port";
 const UNLIMITED: &str = "unlimited";
 const LABEL: &str = "label";
 /// Maximum number of labels in a list, because results have tables by label.
-const MOST_LABELS: usize = 64;
+const MAX_LABELS: usize = 64;
 
 /// Flows for which the list gives both a source port and a path.
 pub(super) struct ExpectedPaths {
@@ -243,8 +243,8 @@ impl<'a> Row<'a> {
         if let Some(label) = labels.others.get(field) {
             return Ok(label.clone());
         }
-        if labels.others.len() == MOST_LABELS {
-            let title = format!("more than {MOST_LABELS} labels");
+        if labels.others.len() == MAX_LABELS {
+            let title = format!("more than {MAX_LABELS} labels");
             return Err(self.error(field, &title, "use fewer: results have rows for each label"));
         }
         let label: Arc<str> = field.into();

@@ -17,7 +17,7 @@ use workload::random::mix;
 use workload::{Flow, FlowStream, Source};
 
 use super::Scenario;
-use super::routes::MOST_ROUTES;
+use super::routes::MAX_ROUTES;
 
 /// First UDP source port that flows draw: the dynamic ports of RFC 6335, which `RoCEv2` uses as entropy.
 const FIRST_SOURCE_PORT: u16 = 49_152;
@@ -25,7 +25,7 @@ const FIRST_SOURCE_PORT: u16 = 49_152;
 const SOURCE_PORT_MASK: u16 = 0x3fff;
 /// Maximum number of source ports between two hosts for flows with special routes. Half of all ports, so that other
 /// flows find free ones.
-pub(super) const MOST_PORTS: usize = 1 << 13;
+pub(super) const MAX_PORTS: usize = 1 << 13;
 
 /// Queue pair of flow 0: InfiniBand reserves 0 and 1 for management datagrams. `MAX_FLOWS` excludes the last number,
 /// too.
@@ -44,11 +44,11 @@ pub(super) struct FlowRoutes {
     keys: BTreeMap<FlowClass, BTreeSet<FlowKey>>,
 }
 
-/// Reason why switches cannot tell flows apart.
+/// Reason why switches cannot distinguish flows.
 pub(super) enum FlowRoutesFault {
-    /// More than [`MOST_ROUTES`] five-tuples; the workload of the first flow beyond the limit.
+    /// More than [`MAX_ROUTES`] five-tuples; the workload of the first flow beyond the limit.
     TooMany(usize),
-    /// More than [`MOST_PORTS`] source ports between two hosts.
+    /// More than [`MAX_PORTS`] source ports between two hosts.
     Ports(usize, HostId, HostId),
     /// Two flows with different routes have equal source ports in the file; the workload of the second flow.
     SamePort(usize, HostId, HostId, u16),
@@ -57,7 +57,7 @@ pub(super) enum FlowRoutesFault {
 impl FlowRoutes {
     /// Assigns classes to the flows of `sources`. `workloads` has for each source the class of its label, and true if
     /// it uses TCP. Adds routes for paths to `routes`, and records there the flows of each class.
-    pub fn of(
+    pub fn new(
         seed: u64,
         sources: &[Source],
         workloads: Vec<(Option<FlowClass>, bool)>,
@@ -86,7 +86,7 @@ impl FlowRoutes {
             }
             let key = known.key(&flow, Direction::FromClient, seed);
             count += usize::from(known.keys.entry(class).or_default().insert(key));
-            if count > MOST_ROUTES {
+            if count > MAX_ROUTES {
                 return Err(FlowRoutesFault::TooMany(flow.workload as usize));
             }
         }
@@ -146,7 +146,7 @@ impl FlowRoutes {
             if *ports.entry(port).or_insert(class) != class {
                 return Err(FlowRoutesFault::SamePort(workload, from, to, port));
             }
-            if ports.len() > MOST_PORTS {
+            if ports.len() > MAX_PORTS {
                 return Err(FlowRoutesFault::Ports(workload, from, to));
             }
         }
@@ -176,7 +176,7 @@ impl FlowRoutes {
     /// Returns the five-tuple of a flow's data packets or of its ACKs.
     fn key(&self, flow: &Flow, direction: Direction, seed: u64) -> FlowKey {
         let (ports, protocol) = if self.is_tcp(flow) {
-            (Ports::of_connection(queue_pair(flow.id), direction), ipv4::PROTOCOL_TCP)
+            (Ports::for_connection(queue_pair(flow.id), direction), ipv4::PROTOCOL_TCP)
         } else {
             let source = self.source_port(flow, seed);
             (Ports { source, destination: roce::UDP_PORT }, ipv4::PROTOCOL_UDP)
@@ -281,5 +281,5 @@ impl Scenario {
 
 fn traffic_of(key: &FlowKey, class: Option<FlowClass>) -> Traffic {
     let host = |address| HostId(address - FIRST_HOST_ADDRESS);
-    Traffic::between(host(key.source), host(key.destination)).of(class)
+    Traffic::between(host(key.source), host(key.destination)).with_class(class)
 }

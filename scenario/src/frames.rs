@@ -10,10 +10,10 @@ use super::quantity;
 use super::report::ScenarioError;
 
 /// Maximum accounted bytes of headers and of frames without payload.
-const MOST: u64 = 1000;
+const MAX: u64 = 1000;
 /// Minimum accounted bytes of a packet without payload: a switch has as many descriptors as such packets fit into its
 /// buffer.
-const LEAST_ACK: u64 = 60;
+const MIN_ACK: u64 = 60;
 
 /// Accounted lengths of frames. Bytes on wires and in captures do not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,17 +59,17 @@ impl FramesKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<Frames, ScenarioError> {
         let length = |key: &str, given: Option<Bytes>, least: u64| match given {
             None => Ok(None),
-            Some(size) if (least..=MOST).contains(&size.0) => Ok(u16::try_from(size.0).ok()),
+            Some(size) if (least..=MAX).contains(&size.0) => Ok(u16::try_from(size.0).ok()),
             Some(size) => {
                 let title = format!("`{key}` of {}", quantity::display(size));
-                let help = format!("write \"{least}B\" to \"{MOST}B\"");
+                let help = format!("write \"{least}B\" to \"{MAX}B\"");
                 Err(document.error(&format!("frames.{key}"), &title, &help))
             }
         };
         Ok(Frames {
             lengths: FrameLengths {
                 data_headers: length("data_headers", self.data_headers, 1)?,
-                ack: length("ack", self.ack, LEAST_ACK)?,
+                ack: length("ack", self.ack, MIN_ACK)?,
                 hop_control: length("hop_control", self.hop_control, 1)?,
             },
             time: self.time,
@@ -102,16 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_as_long_as_they_are_unless_told() {
+    fn frames_have_their_own_length_unless_configured() {
         let plain = scenario(&[]).unwrap();
         assert_eq!((plain.frames, plain.longest_frame()), (Frames::default(), Bytes(1074)));
         let sets = ["frames.data_headers=48B", "frames.ack=60B", "frames.hop_control=43B"];
-        let told = scenario(&[&sets[..], &["frames.time=whole-nanoseconds"]].concat()).unwrap();
+        let configured =
+            scenario(&[&sets[..], &["frames.time=whole-nanoseconds"]].concat()).unwrap();
         let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
-        assert_eq!(told.frames, Frames { lengths, time: TimeOfFrames::WholeNanoseconds });
-        assert_eq!((told.longest_frame(), told.frame_time().whole_nanos), (Bytes(1048), true));
-        let again = Scenario::parse(&told.to_toml(), Path::new("a.toml"), &[]).unwrap();
-        assert_eq!(again, told);
+        assert_eq!(configured.frames, Frames { lengths, time: TimeOfFrames::WholeNanoseconds });
+        assert_eq!(
+            (configured.longest_frame(), configured.frame_time().whole_nanos),
+            (Bytes(1048), true)
+        );
+        let again = Scenario::parse(&configured.to_toml(), Path::new("a.toml"), &[]).unwrap();
+        assert_eq!(again, configured);
     }
 
     #[test]

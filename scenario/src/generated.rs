@@ -21,7 +21,7 @@ use super::report::ScenarioError;
 use super::sizes::{LengthText, Sizes};
 
 /// Maximum number of flows that a sender starts at once.
-const LARGEST_BATCH: u32 = 65_536;
+const MAX_BATCH: u32 = 65_536;
 
 /// Flows at a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -218,9 +218,9 @@ impl Expansion<'_> {
 
     fn batch(&self, path: &str, batch: Option<u32>) -> Result<u32, ScenarioError> {
         let batch = batch.unwrap_or(1);
-        if batch == 0 || batch > LARGEST_BATCH {
+        if batch == 0 || batch > MAX_BATCH {
             let title = format!("{batch} flows at once");
-            let help = format!("write a number from 1 to {LARGEST_BATCH}");
+            let help = format!("write a number from 1 to {MAX_BATCH}");
             return Err(self.document.error(&format!("{path}.batch"), &title, &help));
         }
         Ok(batch)

@@ -40,15 +40,15 @@ pub struct PowerOfTwo {
 
 impl PowerOfTwo {
     /// Largest absolute exponent. A smaller weight has no effect, and a larger gain requests all headroom at once.
-    const LARGEST_EXPONENT: u32 = 6;
+    const MAX_EXPONENT: u32 = 6;
 
-    pub(super) fn of(ratio: Ratio) -> Option<Self> {
+    pub(super) fn from_ratio(ratio: Ratio) -> Option<Self> {
         let Ratio { numerator, denominator } = ratio;
         let (gain, weight) = (numerator.checked_ilog2()?, denominator.checked_ilog2()?);
         let exact = numerator == 1 << gain && denominator == 1 << weight;
         // Logarithms of 32 bits are at most 31.
         let exponent = i8::try_from(gain).ok()? - i8::try_from(weight).ok()?;
-        (exact && u32::from(exponent.unsigned_abs()) <= Self::LARGEST_EXPONENT)
+        (exact && u32::from(exponent.unsigned_abs()) <= Self::MAX_EXPONENT)
             .then_some(Self { exponent })
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn powers_of_two_are_shifts() {
         let shifts = |numerator, denominator| {
-            PowerOfTwo::of(Ratio::new(numerator, denominator))
+            PowerOfTwo::from_ratio(Ratio::new(numerator, denominator))
                 .map(|power| (power.left_shift(), power.right_shift()))
         };
         assert_eq!(shifts(1, 1), Some((0, 0)));

@@ -116,7 +116,7 @@ impl Default for HostKeys {
 
 impl HostKeys {
     /// Returns the defaults with another payload.
-    pub(super) fn of_payload(payload: Bytes) -> Self {
+    pub(super) fn for_payload(payload: Bytes) -> Self {
         Self { payload, ..Self::default() }
     }
 

@@ -23,7 +23,7 @@ use super::sizes::Sizes;
 use crate::refusal::Refusal;
 
 /// Maximum number of flows of an incast.
-const MOST_FLOWS: u32 = 1 << 20;
+const MAX_FLOWS: u32 = 1 << 20;
 
 /// A series of incasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -318,10 +318,10 @@ impl Expansion<'_> {
         degree: Degree,
     ) -> Result<Option<u32>, ScenarioError> {
         if let Some(count) = flows
-            && !(degree.most..=MOST_FLOWS).contains(&count)
+            && !(degree.most..=MAX_FLOWS).contains(&count)
         {
             let title = format!("{count} flows of {} senders", degree.most);
-            let help = format!("each sends at least one: write {} to {MOST_FLOWS}", degree.most);
+            let help = format!("each sends at least one: write {} to {MAX_FLOWS}", degree.most);
             return Err(self.document.error(&format!("{path}.flows"), &title, &help));
         }
         Ok(flows)

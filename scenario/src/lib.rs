@@ -89,7 +89,7 @@ pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};
 pub use fault::{
-    Fault, FrameClass, LEAST_PERIOD, LEAST_RATE, Lateness, MOST_DELAY, Reroute, Scope, Selection,
+    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, Reroute, Scope, Selection,
     WirePattern,
 };
 pub use fault_keys::NoReroute;
@@ -108,7 +108,7 @@ pub use lossy::{
 };
 pub use names::Names;
 pub use omitted::Omitted;
-pub use on_demand::{LONGEST_LIFE, ON_DEMAND};
+pub use on_demand::{MAX_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
@@ -117,8 +117,8 @@ pub use queries::QueryRate;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};
-pub use routes::{MOST_ROUTES, RouteEntry};
-pub use scenario_keys::{LARGEST_SEED, LONGEST_DURATION};
+pub use routes::{MAX_ROUTES, RouteEntry};
+pub use scenario_keys::{MAX_DURATION, MAX_SEED};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use scheme::{
@@ -371,7 +371,7 @@ impl Scenario {
 
     /// Returns all flows of [`Self::flow_stream`] in a list, which stays in memory.
     pub fn flows(&self) -> &[Flow] {
-        self.flows.of(&self.sources, self.seed)
+        self.flows.get(&self.sources, self.seed)
     }
 }
 

@@ -86,14 +86,14 @@ impl Expansion<'_> {
         }
         let of_hosts = |hosts: &[HostId], millionths| {
             let rates = hosts.iter().map(|&host| load::host_rate(self.fabric, host));
-            load::of_links(rates, millionths)
+            load::link_load_rate(rates, millionths)
         };
         let full = of_hosts(hosts, 1_000_000);
         let (rate, links) = match load.of {
             LoadOf::HostLinks => return Ok(of_hosts(hosts, millionths)),
             LoadOf::SenderLinks => (of_hosts(senders, millionths), "the senders' links have"),
             LoadOf::CoreLinks => {
-                let rate = load::of_core(
+                let rate = load::core_load_rate(
                     self.fabric,
                     self.groups,
                     demand,

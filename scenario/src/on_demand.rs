@@ -9,10 +9,10 @@ use super::{Scenario, Source, Stop};
 /// Label of requested flows.
 pub const ON_DEMAND: &str = "on-demand";
 /// Maximum life of a live fabric in emulated time: 18 hours. The engine's keys of arrivals end at 20 hours.
-pub const LONGEST_LIFE: Picos = Picos(64_800_000_000_000_000);
+pub const MAX_LIFE: Picos = Picos(64_800_000_000_000_000);
 
 impl Scenario {
-    /// Returns the scenario for a live fabric, with [the longest duration](LONGEST_LIFE) and a workload for requested
+    /// Returns the scenario for a live fabric, with [the longest duration](MAX_LIFE) and a workload for requested
     /// flows. Flows and storms of the scenario are kept only if `plays`, and queues are sampled only if
     /// `leaves_results`.
     #[must_use]
@@ -30,7 +30,7 @@ impl Scenario {
             self.storms.clear();
         }
         self.flows = super::MaterialisedFlows::default();
-        (self.duration, self.stop) = (LONGEST_LIFE, Stop::Done);
+        (self.duration, self.stop) = (MAX_LIFE, Stop::Done);
         if !leaves_results {
             self.results.window = None;
             self.results.queue_period = SAMPLES;
@@ -41,8 +41,8 @@ impl Scenario {
     /// Returns true for a scenario of a live fabric, made by [`on_demand`](Self::on_demand).
     pub fn is_on_demand(&self) -> bool {
         // Every run is shorter.
-        const { assert!(super::LONGEST_DURATION.0 < LONGEST_LIFE.0) };
-        self.duration == LONGEST_LIFE
+        const { assert!(super::MAX_DURATION.0 < MAX_LIFE.0) };
+        self.duration == MAX_LIFE
     }
 
     /// Returns the index of the workload for requested flows, in a scenario made by [`on_demand`](Self::on_demand).

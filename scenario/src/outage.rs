@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_change_is_foretold() {
+    fn every_change_is_known_beforehand() {
         let once = Outage { flap: None, ..FLAPPING };
         let changes = |outage: Outage| {
             let first = outage.next_change(Picos::ZERO);

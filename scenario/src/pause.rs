@@ -104,7 +104,7 @@ impl PauseRefresh {
     /// Returns the time between PAUSE frames of `quanta` on a port with this rate.
     pub fn period(self, quanta: u16, rate: BitsPerSecond) -> Picos {
         match self {
-            Self::Part(part) => Picos(part.of(quantum_duration(rate, quanta).0)),
+            Self::Part(part) => Picos(part.scale(quantum_duration(rate, quanta).0)),
             Self::Time(time) => time,
         }
     }

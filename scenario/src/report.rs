@@ -48,15 +48,15 @@ pub struct Place<'a> {
 impl ScenarioError {
     /// Returns a report on one place; `help` is advice. A line of a private file is not shown.
     pub fn at(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
-        Self::of(place, title, help, !is_private(Path::new(place.name)))
+        Self::new(place, title, help, !is_private(Path::new(place.name)))
     }
 
     /// Returns a report that names the line but does not show it.
     pub fn near(place: &Place<'_>, title: &str, help: Option<&str>) -> Self {
-        Self::of(place, title, help, false)
+        Self::new(place, title, help, false)
     }
 
-    fn of(place: &Place<'_>, title: &str, help: Option<&str>, is_shown: bool) -> Self {
+    fn new(place: &Place<'_>, title: &str, help: Option<&str>, is_shown: bool) -> Self {
         let spot = place.span.as_ref().map(|span| {
             let (line, number, span) = line_of(place.text, span);
             Spot { number, line: line.to_owned(), span, is_shown }

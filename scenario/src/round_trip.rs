@@ -19,8 +19,8 @@ impl Scenario {
             (0..groups.len()).map(|group| self.farthest(groups.hosts(group))).collect();
         let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, &groups, to, None));
         let mut longest: u64 = 0;
-        for reach in to_groups.chain(Reach::of_flows(fabric, &groups)) {
-            let to = groups.of_host(reach.traffic.destination);
+        for reach in to_groups.chain(Reach::for_flows(fabric, &groups)) {
+            let to = groups.rack_of(reach.traffic.destination);
             for &source in &reach.sources {
                 for &from in &ends[source] {
                     let receivers = ends[to].iter().filter(|&&host| host != from);

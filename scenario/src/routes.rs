@@ -11,7 +11,7 @@ use topology::{
 use workload::Source;
 
 use super::document::{Document, suggestion};
-use super::flow_routes::{FlowRoutes, FlowRoutesFault, MOST_PORTS};
+use super::flow_routes::{FlowRoutes, FlowRoutesFault, MAX_PORTS};
 use super::flows::FlowsEntry;
 use super::host::Host;
 use super::names::Names;
@@ -20,7 +20,7 @@ use super::shape::Shape;
 
 /// Maximum number of routes of a switch, and of flows with special routes. A routing chip has room for some thousands
 /// in its TCAM, and some hundreds of thousands with exact keys.
-pub const MOST_ROUTES: usize = 1 << 16;
+pub const MAX_ROUTES: usize = 1 << 16;
 
 /// Next hops of some switches for some frames, instead of the shortest paths. If several routes of a switch match a
 /// frame, a route that names its flow takes precedence, then a route that names the sender, then a route that names the
@@ -64,7 +64,7 @@ struct Resolution<'a> {
 }
 
 impl ResolvedRoutes {
-    pub(super) fn of(
+    pub(super) fn new(
         entries: &[RouteEntry],
         shape: &Shape,
         fabric: &Fabric,
@@ -110,9 +110,9 @@ impl ResolvedRoutes {
             }
             let ports = resolution.ports(&path, switch, &entry.via, &frames)?;
             counts[switch.0 as usize] += frames.len();
-            if counts[switch.0 as usize] > MOST_ROUTES {
+            if counts[switch.0 as usize] > MAX_ROUTES {
                 let name = &fabric.switch(switch).name;
-                let title = format!("switch `{name}` has more than {MOST_ROUTES} routes");
+                let title = format!("switch `{name}` has more than {MAX_ROUTES} routes");
                 let help = "name fewer pairs of hosts: a route without `from` is for all senders";
                 return Err(document.error(&path, &title, help));
             }
@@ -159,7 +159,7 @@ impl ResolvedRoutes {
         let frames = pairs.filter(|(source, to)| source != to).map(|(source, destination)| {
             RouteMatch { class, source: Some(source), destination: Some(destination) }
         });
-        let frames: Vec<RouteMatch> = frames.take(MOST_ROUTES + 1).collect();
+        let frames: Vec<RouteMatch> = frames.take(MAX_ROUTES + 1).collect();
         if frames.is_empty() {
             let title = format!("a route from `{}` to itself", fabric.host(from[0]).name);
             let help = "name two different hosts";
@@ -194,19 +194,19 @@ impl ResolvedRoutes {
             (self.classes.get(entry.label()).copied(), is_tcp)
         };
         let known = workloads.iter().map(known).collect();
-        let flows = FlowRoutes::of(seed, sources, known, fabric, &mut self.routes);
+        let flows = FlowRoutes::new(seed, sources, known, fabric, &mut self.routes);
         let flows = flows.map_err(|fault| {
             let name = |host: HostId| &fabric.host(host).name;
             let (workload, title, help) = match fault {
                 FlowRoutesFault::TooMany(workload) => (
                     workload,
-                    format!("more than {MOST_ROUTES} flows have routes of their own"),
+                    format!("more than {MAX_ROUTES} flows have routes of their own"),
                     "name fewer flows, or routes for pairs of hosts, which are for any number of flows",
                 ),
                 FlowRoutesFault::Ports(workload, from, to) => (
                     workload,
                     format!(
-                        "flows with routes of their own have more than {MOST_PORTS} source ports between `{}` and `{}`",
+                        "flows with routes of their own have more than {MAX_PORTS} source ports between `{}` and `{}`",
                         name(from),
                         name(to)
                     ),

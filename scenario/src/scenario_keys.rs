@@ -88,14 +88,14 @@ pub struct ScenarioKeys {
 }
 
 /// Maximum seed, the largest integer of TOML.
-pub const LARGEST_SEED: u64 = i64::MAX as u64;
+pub const MAX_SEED: u64 = i64::MAX as u64;
 
 pub const fn default_seed() -> u64 {
     1
 }
 
 /// Maximum duration, 10 hours of emulated time.
-pub const LONGEST_DURATION: Picos = Picos(36_000_000_000_000_000);
+pub const MAX_DURATION: Picos = Picos(36_000_000_000_000_000);
 
 pub const fn default_duration() -> Picos {
     Picos(1_000_000_000_000)
@@ -112,7 +112,7 @@ impl ScenarioKeys {
     ) -> Result<Scenario, ScenarioError> {
         self.check_bounds(document)?;
         let (shape, mut fabric) = self.topology.resolve(document)?;
-        let routes = ResolvedRoutes::of(&self.routes, &shape, &fabric, document)?;
+        let routes = ResolvedRoutes::new(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
         let duration = self.duration;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -123,7 +123,7 @@ impl ScenarioKeys {
             document,
             fabric: &fabric,
             shape: &shape,
-            racks: Arc::new(Racks::of(&fabric)),
+            racks: Arc::new(Racks::new(&fabric)),
             groups: &Racks::by_routes(&fabric),
             switch_kinds: &switch_kinds,
             classes: &routes.classes,
@@ -138,7 +138,7 @@ impl ScenarioKeys {
             routes.with_flows(self.seed, &workloads, &sources, &host, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
         telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
-        let transports = Transports::of(&host, &workloads, document)?;
+        let transports = Transports::new(&host, &workloads, document)?;
         let results = {
             let labels = flows::labels(&workloads, &sources);
             self.results.resolve(&labels, &fabric, (duration, self.stop), document)?
@@ -211,11 +211,11 @@ impl ScenarioKeys {
                 "write a time such as \"20ms\"; the run ends earlier when every flow is done";
             return Err(document.error("duration", "a run of no time", help));
         }
-        if self.duration > LONGEST_DURATION {
+        if self.duration > MAX_DURATION {
             let help = "write at most 36000s";
             return Err(document.error("duration", "a run of more than 10 hours", help));
         }
-        if self.seed > LARGEST_SEED {
+        if self.seed > MAX_SEED {
             let help = "write a whole number from 0 to 2^63 - 1, the largest of TOML";
             return Err(document.error("seed", "the seed is too large", help));
         }
@@ -256,10 +256,10 @@ fn resolve_switches(
     document: &Document<'_>,
 ) -> Result<(Switch, SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
     let buffer = keys.buffer;
-    let rates = PortRates::of(shape);
+    let rates = PortRates::new(shape);
     let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, keys.ports));
     let switch = keys.resolve(usual, &shape.rates(), document)?;
-    let kinds = SwitchKinds::of(&entries, &switch, (buffer, &rates), fabric, document)?;
+    let kinds = SwitchKinds::new(&entries, &switch, (buffer, &rates), fabric, document)?;
     let entries = kinds.settled(entries, &switch, buffer, fabric);
     Ok((switch, kinds, entries))
 }

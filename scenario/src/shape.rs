@@ -200,7 +200,7 @@ impl ShapeKind {
             }
             Self::FatTree { k, oversubscription, host_link, aggregation_link, core_link } => {
                 // Numbers above the maximum of a switch's ports are refused later.
-                let hosts = oversubscription.of(u64::from(k / 2));
+                let hosts = oversubscription.scale(u64::from(k / 2));
                 Plan::fat_tree(
                     *k,
                     u32::try_from(hosts).unwrap_or(u32::MAX),

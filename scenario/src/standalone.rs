@@ -33,8 +33,8 @@ const LINK_HEADER: u64 = 14;
 /// Range of an MTU: a payload of 1 to 3072 bytes.
 const MTUS: std::ops::RangeInclusive<u64> = OVERHEAD + 1..=OVERHEAD + super::MAX_PAYLOAD.0;
 /// Maximum number of a switch's ports, and of prefixes with routes.
-const MOST_PORTS: usize = 256;
-const MOST_ROUTES: usize = 4096;
+const MAX_PORTS: usize = 256;
+const MAX_ROUTES: usize = 4096;
 /// Defaults of a standalone host that differ from scenarios: a process may take as long to wake up as the
 /// retransmission timeout of scenarios.
 const HOST_DEFAULTS: &str = "[host]
@@ -72,7 +72,7 @@ pub enum Neighbour {
     /// IPv4 address, for which the kernel finds the MAC address.
     Address(Ipv4Addr),
     /// MAC address.
-    Station([u8; 6]),
+    Mac([u8; 6]),
 }
 
 /// A switch on interfaces of this machine.
@@ -146,7 +146,7 @@ impl StandaloneSwitch {
             links: keys.ports.iter().enumerate().map(link).collect(),
             failed_links: Vec::new(),
         };
-        let host = HostKeys::of_payload(Bytes(keys.mtu - OVERHEAD));
+        let host = HostKeys::for_payload(Bytes(keys.mtu - OVERHEAD));
         let scenario = scenario_of(keys.seed, topology, keys.switch, host);
         let scenario = scenario.resolve(path, &document, &from_disk, NeedsFlows::No)?;
         refuse_what_needs_a_fabric(&scenario, &document)?;
@@ -264,7 +264,7 @@ fn resolve_ports(
     keys: &[PortKeys],
     document: &Document<'_>,
 ) -> Result<Vec<StandalonePort>, ScenarioError> {
-    if keys.is_empty() || keys.len() > MOST_PORTS {
+    if keys.is_empty() || keys.len() > MAX_PORTS {
         let title = format!("a switch with {} ports", keys.len());
         return Err(document.error("ports", &title, "write 1 to 256 tables [[ports]]"));
     }
@@ -305,7 +305,7 @@ fn resolve_ports(
         let (interface, rate) = (port.interface.clone(), port.rate);
         ports.push(StandalonePort { interface, rate, neighbour, routes });
     }
-    if ports.iter().map(|port| port.routes.len()).sum::<usize>() > MOST_ROUTES {
+    if ports.iter().map(|port| port.routes.len()).sum::<usize>() > MAX_ROUTES {
         let help = "write prefixes that cover several of them";
         return Err(document.error("ports", "more than 4096 routes", help));
     }
@@ -323,19 +323,19 @@ fn parse_prefix(text: &str) -> Option<(Ipv4Addr, u8)> {
 fn parse_neighbour(text: &str) -> Option<Neighbour> {
     match text.parse() {
         Ok(address) => Some(Neighbour::Address(address)),
-        Err(_) => parse_station(text).map(Neighbour::Station),
+        Err(_) => parse_mac_address(text).map(Neighbour::Mac),
     }
 }
 
 /// Parses a unicast MAC address, such as `02:00:00:00:00:01`.
-pub fn parse_station(text: &str) -> Option<[u8; 6]> {
-    let mut station = [0; 6];
+pub fn parse_mac_address(text: &str) -> Option<[u8; 6]> {
+    let mut mac = [0; 6];
     let mut steps = text.split(':');
-    for byte in &mut station {
+    for byte in &mut mac {
         let step = steps.next().filter(|step| (1..=2).contains(&step.len()))?;
         *byte = u8::from_str_radix(step, 16).ok()?;
     }
-    (steps.next().is_none() && station[0] & 1 == 0 && station != [0; 6]).then_some(station)
+    (steps.next().is_none() && mac[0] & 1 == 0 && mac != [0; 6]).then_some(mac)
 }
 
 /// Refuses settings that need a fabric: BFC names queues in MAC addresses that a fabric assigns, standalone switches do
@@ -402,7 +402,7 @@ routes = ["10.0.2.0/24", "0.0.0.0/0"]
         let [first, second] = &switch.ports[..] else { panic!("two ports") };
         assert_eq!(first.neighbour, Neighbour::Address(Ipv4Addr::new(10, 0, 1, 1)));
         assert_eq!(first.routes, [(Ipv4Addr::new(10, 0, 1, 1), 32)]);
-        assert_eq!(second.neighbour, Neighbour::Station([2, 0, 0, 0, 0, 10]));
+        assert_eq!(second.neighbour, Neighbour::Mac([2, 0, 0, 0, 0, 10]));
         assert_eq!(second.routes, [(Ipv4Addr::new(10, 0, 2, 0), 24), (Ipv4Addr::UNSPECIFIED, 0)]);
         let pools = switch.scenario.buffer_pools(topology::SwitchId(0));
         // 2 x 125 B/us x 50 us, 3840 B, three longest frames and a PAUSE; the second port likewise.

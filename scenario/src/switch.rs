@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fabric_core::buffer::LARGEST_BUFFER;
+use fabric_core::buffer::MAX_BUFFER;
 use fabric_core::map_abi::MAX_SLOTS;
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
@@ -335,12 +335,12 @@ pub(super) fn check_buffer(
     if buffer == Bytes(0) {
         return Err(document.error(path, "a buffer of no bytes", "write a size such as \"16MB\""));
     }
-    if buffer > LARGEST_BUFFER {
+    if buffer > MAX_BUFFER {
         let title = format!("a buffer of {}", quantity::display(buffer));
         let help = format!(
             "write at most \"{}\", which is {MAX_SLOTS} frames of {MINIMUM_FRAME_LENGTH} bytes: a \
              switch has a descriptor for each",
-            quantity::display(LARGEST_BUFFER),
+            quantity::display(MAX_BUFFER),
         );
         return Err(document.error(path, &title, &help));
     }

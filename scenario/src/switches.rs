@@ -91,7 +91,7 @@ impl Scenario {
 impl SwitchKinds {
     /// Returns the configurations of a fabric's switches. `all` is the configuration from `[switch]`, and `buffer` its
     /// buffer.
-    pub(super) fn of(
+    pub(super) fn new(
         entries: &[SwitchesEntry],
         all: &Switch,
         (buffer, rates): (BufferSize, &PortRates),
@@ -182,7 +182,7 @@ impl SwitchKinds {
 pub(super) struct PortRates(BTreeMap<String, Vec<BitsPerSecond>>);
 
 impl PortRates {
-    pub(super) fn of(shape: &Shape) -> Self {
+    pub(super) fn new(shape: &Shape) -> Self {
         let plan = shape.kind.plan().expect("the fabric was built by it");
         let mut rates: BTreeMap<String, Vec<BitsPerSecond>> = BTreeMap::new();
         for link in plan.links {

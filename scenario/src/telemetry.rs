@@ -1,6 +1,6 @@
 //! Telemetry: `host.telemetry_hops`, room for stamps in packets, and `switch.telemetry_steps`, resolution of stamps.
 
-use fabric_core::wire::telemetry::{Carrier, MOST_HOPS, QUEUE_UNIT, TRANSMITTED_UNIT};
+use fabric_core::wire::telemetry::{Carrier, MAX_HOPS, QUEUE_UNIT, TRANSMITTED_UNIT};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{Fabric, Racks, Reach};
@@ -83,8 +83,8 @@ fn set_room(
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
     let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
-    if let Some(given) = given.filter(|&given| given > MOST_HOPS) {
-        let help = format!("write 0 to {MOST_HOPS}; 0 is no telemetry");
+    if let Some(given) = given.filter(|&given| given > MAX_HOPS) {
+        let help = format!("write 0 to {MAX_HOPS}; 0 is no telemetry");
         return wrong("host.telemetry_hops", &format!("room for {given} stamps"), &help);
     }
     let control = *transport.congestion_control();
@@ -127,7 +127,7 @@ fn set_room(
 /// Returns the number of switches on the longest path between two hosts, including paths of flows with special routes.
 pub(super) fn longest_path(fabric: &Fabric, groups: &Racks) -> u32 {
     let to_groups = (0..groups.len()).flat_map(|to| Reach::to_group(fabric, groups, to, None));
-    let all = to_groups.chain(Reach::of_flows(fabric, groups));
+    let all = to_groups.chain(Reach::for_flows(fabric, groups));
     let links = all.filter_map(|reach| {
         let links = |&source: &usize| reach.links_from(groups.switch(source));
         reach.sources.iter().map(links).max()

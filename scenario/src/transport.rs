@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 use congestion_control::CongestionControlKeys;
 pub use first_rtt::{FirstRttLimit, FirstRttMarks};
 pub use host_agent::congestion_control::Settings as CongestionControl;
-pub use host_agent::congestion_control::dcqcn::MOST_STAGES;
+pub use host_agent::congestion_control::dcqcn::MAX_STAGES;
 use host_agent::congestion_control::dctcp::Start;
 use host_agent::congestion_control::{dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
 pub use tcp::Tcp;

@@ -10,7 +10,7 @@ use super::report::ScenarioError;
 use super::transport::Transport;
 
 /// Maximum number of different transports of a scenario: each host has all of them.
-const MOST_TRANSPORTS: usize = 256;
+const MAX_TRANSPORTS: usize = 256;
 
 /// The transports of a scenario, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) struct Transports {
 }
 
 impl Transports {
-    pub fn of(
+    pub fn new(
         host: &Host,
         entries: &[FlowsEntry],
         document: &Document<'_>,
@@ -35,8 +35,8 @@ impl Transports {
                 all.push(transport);
                 all.len() - 1
             });
-            if place >= MOST_TRANSPORTS {
-                let title = format!("more than {MOST_TRANSPORTS} different transports");
+            if place >= MAX_TRANSPORTS {
+                let title = format!("more than {MAX_TRANSPORTS} different transports");
                 let help = "let entries of [[flows]] share their transports";
                 return Err(document.error("flows", &title, help));
             }

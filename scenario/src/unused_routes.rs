@@ -42,7 +42,7 @@ impl UnusedRoute {
             return Vec::new();
         }
         let mut of_use = vec![false; scenario.routes.len()];
-        let senders = Senders::of(scenario);
+        let senders = Senders::new(scenario);
         for (&(switch, frames), &number) in entries {
             of_use[number] = of_use[number] || senders.take(switch, frames);
         }
@@ -73,7 +73,7 @@ struct Senders<'a> {
 }
 
 impl<'a> Senders<'a> {
-    fn of(scenario: &'a Scenario) -> Self {
+    fn new(scenario: &'a Scenario) -> Self {
         let (mut listed, mut drawn) = (BTreeSet::new(), Vec::new());
         for (number, source) in scenario.sources().iter().enumerate() {
             let Source::Listed(flows) = source else {
@@ -106,7 +106,7 @@ impl<'a> Senders<'a> {
             let (first, last) = (HostId(0), HostId(u32::MAX));
             let all = self.listed.range((to, first, None)..=(to, last, Some(FlowClass(u32::MAX))));
             let mut own = all.filter(|(_, from, _)| frames.source.is_none_or(|it| it == *from));
-            own.any(|&(to, from, class)| takes(Traffic::between(from, to).of(class)))
+            own.any(|&(to, from, class)| takes(Traffic::between(from, to).with_class(class)))
         };
         if receivers().any(listed) {
             return true;
@@ -114,7 +114,7 @@ impl<'a> Senders<'a> {
         let of_class = |(_, class): &&(_, _)| frames.class.is_none() || frames.class == *class;
         let drawn: Vec<_> = self.drawn.iter().filter(of_class).collect();
         let is_drawn = |from, to| {
-            let takes = |class| takes(Traffic::between(from, to).of(class));
+            let takes = |class| takes(Traffic::between(from, to).with_class(class));
             drawn.iter().any(|(source, class)| {
                 let acks = || frames.class.is_none() && source.may_send(to, from) && takes(None);
                 source.may_send(from, to) && takes(*class) || acks()
@@ -171,17 +171,17 @@ mod tests {
             ("leaf0", "from = \"h1\"\nto = \"h2\"", false),
             ("leaf1", "flows = \"one\"\nto = \"h0\"", false),
         ] {
-            let told = warnings(ONE, &route(at, frames));
-            assert_eq!(told.is_empty(), of_use, "{at} {frames}: {told:?}");
+            let reported = warnings(ONE, &route(at, frames));
+            assert_eq!(reported.is_empty(), of_use, "{at} {frames}: {reported:?}");
         }
     }
 
     #[test]
-    fn a_route_that_others_go_before_is_told_at_its_line() {
+    fn a_route_that_others_go_before_is_reported_at_its_line() {
         let pair = route("leaf0", "from = \"h0\"\nto = \"h2\"");
-        let told = warnings(ONE, &(route("leaf0", "to = \"h2\"") + &pair));
-        assert_eq!(told.len(), 1);
-        assert_snapshot!(told[0], @"
+        let reported = warnings(ONE, &(route("leaf0", "to = \"h2\"") + &pair));
+        assert_eq!(reported.len(), 1);
+        assert_snapshot!(reported[0], @"
         no frame of a flow takes this route
           --> a.toml:15:1
            |
@@ -205,9 +205,9 @@ mod tests {
             ("leaf0", "to = \"h4\"", false),
             ("leaf2", "from = \"h4\"\nto = \"h2\"", false),
         ] {
-            let told = warnings(GROUPS, &route(at, frames));
-            assert_eq!(told.is_empty(), of_use, "{at} {frames}: {told:?}");
-            assert!(told.iter().all(|it| it.contains("whatever the seed")), "{told:?}");
+            let reported = warnings(GROUPS, &route(at, frames));
+            assert_eq!(reported.is_empty(), of_use, "{at} {frames}: {reported:?}");
+            assert!(reported.iter().all(|it| it.contains("whatever the seed")), "{reported:?}");
         }
         let incast = "[[flows]]\nkind = \"poisson-incast\"\ndegree = 1\nbytes = \"1kB\"\nload = 0.1\n\
                       of = \"sender-links\"\nreceiver = \"h0\"\n";

@@ -84,8 +84,8 @@ impl Scenario {
         warnings.extend(self.warnings_of_spfc());
         warnings.extend(self.warnings_of_pause_rule());
         warnings.extend(self.warnings_of_lossy());
-        let mut told = BTreeSet::new();
-        warnings.retain(|warning| told.insert(warning.clone()));
+        let mut reported = BTreeSet::new();
+        warnings.retain(|warning| reported.insert(warning.clone()));
         warnings
     }
 
@@ -123,7 +123,7 @@ impl Scenario {
             let lossless = bfc.priorities.iter().any(|it| self.switch.lossless.contains(it));
             if bfc.prevent_deadlocks && lossless {
                 warnings.push(
-                    "`prevent_deadlocks` prevents circles of paused queues, and not of the PFC beneath them: where routes \
+                    "`prevent_deadlocks` prevents cycles of paused queues, and not of the PFC beneath them: where routes \
                      make one, write `switch.lossless` without BFC's priorities"
                         .into(),
                 );
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_algorithm_that_waits_for_marks_in_vain_is_told() {
+    fn an_algorithm_that_waits_for_marks_in_vain_is_reported() {
         let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
                     [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
         let warnings = |sets: &[&str]| {
@@ -160,15 +160,18 @@ mod tests {
         for control in ["dcqcn", "dctcp"] {
             let set =
                 format!("host.transport={{kind=\"roce-rc\",congestion_control=\"{control}\"}}");
-            let told = warnings(&[&set]);
-            assert!(told.len() == 1 && told[0].contains(control), "{told:?}");
+            let reported = warnings(&[&set]);
+            assert!(reported.len() == 1 && reported[0].contains(control), "{reported:?}");
             let ecn = "switch.ecn={kmin=\"1kB\",kmax=\"2kB\",pmax=1}";
             assert!(warnings(&[&set, ecn]).is_empty());
         }
         let unmarked = "switch.ecn={kmin=\"1kB\",kmax=\"2kB\",pmax=1,priorities=[5]}";
         let tcp = "flows.0.transport={kind=\"tcp\",congestion_control=\"dctcp\"}";
-        let told = warnings(&[unmarked, tcp]);
-        assert!(told.len() == 1 && told[0].contains("priority 3, which dctcp"), "{told:?}");
+        let reported = warnings(&[unmarked, tcp]);
+        assert!(
+            reported.len() == 1 && reported[0].contains("priority 3, which dctcp"),
+            "{reported:?}"
+        );
         for control in ["none", "timely", "theta-powertcp"] {
             let set =
                 format!("host.transport={{kind=\"roce-rc\",congestion_control=\"{control}\"}}");
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn data_before_all_others_is_told() {
+    fn data_before_all_others_is_reported() {
         let text = "[topology]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
                     [host]\ntransport = { kind = \"roce-rc\", congestion_control = \"none\" }\n\
                     [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
@@ -185,14 +188,16 @@ mod tests {
             let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
             Scenario::parse(text, Path::new("a.toml"), &sets).unwrap().warnings()
         };
-        let told = warnings(&["flows.0.priority=6"]);
-        assert!(told.len() == 1 && told[0].contains("priority 6, whose packets go before all"));
+        let reported = warnings(&["flows.0.priority=6"]);
+        assert!(
+            reported.len() == 1 && reported[0].contains("priority 6, whose packets go before all")
+        );
         assert_eq!(warnings(&["flows.0.priority=5"]), [""; 0]);
         assert_eq!(warnings(&["flows.0.priority=6", "switch.control_priority=\"none\""]), [""; 0]);
     }
 
     #[test]
-    fn stamps_that_have_no_room_are_told() {
+    fn stamps_that_have_no_room_are_reported() {
         let text = "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 1\n\
                     host_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
                     fabric_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
@@ -202,7 +207,10 @@ mod tests {
             Scenario::parse(text, Path::new("a.toml"), &[set.to_owned()]).unwrap().warnings()
         };
         assert_eq!(warnings("host.telemetry_hops=3"), [""; 0]);
-        let told = warnings("host.telemetry_hops=2");
-        assert!(told.len() == 1 && told[0].contains("room for 2 stamps, on paths through up to 3"));
+        let reported = warnings("host.telemetry_hops=2");
+        assert!(
+            reported.len() == 1
+                && reported[0].contains("room for 2 stamps, on paths through up to 3")
+        );
     }
 }

@@ -17,7 +17,7 @@ use super::report::ScenarioError;
 
 /// Minimum polling interval, because each poll takes time in a run and on a real switch: at most a million polls per
 /// second.
-const SHORTEST_POLL: Picos = Picos(1_000_000);
+const MIN_POLL: Picos = Picos(1_000_000);
 
 /// Reaction to a storm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl Watchdog {
     /// Checks the times against each other.
     pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let Self { detection_time, restoration_time, poll_interval: interval, .. } = *self;
-        if interval < SHORTEST_POLL {
+        if interval < MIN_POLL {
             let title = if interval == Picos::ZERO {
                 "`poll_interval` is zero".to_owned()
             } else {

@@ -67,7 +67,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Does a step that the test needs to continue.
-    #[expect(clippy::disallowed_methods, reason = "how long a step takes is told")]
+    #[expect(clippy::disallowed_methods, reason = "the duration of a step is reported")]
     pub fn step<T>(
         &mut self,
         name: &str,

@@ -245,7 +245,7 @@ impl Map {
     }
 
     /// Opens the map with this number.
-    pub fn of_number(number: u32) -> io::Result<Self> {
+    pub fn from_number(number: u32) -> io::Result<Self> {
         let mut attributes = Attributes::new();
         attributes.word(0, number);
         // SAFETY: the attributes have no pointers.

@@ -23,7 +23,7 @@ use super::verdict::Verdict;
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
 /// Max number of rows of an array that are read.
-const MOST_ROWS: u32 = 4096;
+const MAX_ROWS: u32 = 4096;
 /// Max length of a record of the kernel's log, in bytes.
 const LOG_RECORD: usize = 8192;
 /// Line in place of records that were overwritten before they were read.
@@ -219,7 +219,7 @@ pub struct KeptAtTheEnd {
 
 impl KeptAtTheEnd {
     /// Stores the results in a folder at the end, if evidence is collected.
-    pub fn of(bench: &Bench<'_>, results: &Path) -> Self {
+    pub fn new(bench: &Bench<'_>, results: &Path) -> Self {
         Self { folder: bench.folder().map(Path::to_owned), results: results.to_owned() }
     }
 }
@@ -247,10 +247,10 @@ pub fn keep_objects(folder: &Path) {
             map.id, map.kind, map.name, map.flags, map.key_bytes, map.value_bytes, map.entries
         )
         .expect("a String takes every write");
-        let opened = (map.kind == ARRAY).then(|| Map::of_number(map.id));
+        let opened = (map.kind == ARRAY).then(|| Map::from_number(map.id));
         let Some(Ok(open)) = opened else { continue };
         let length = map.value_bytes as usize;
-        for key in 0..map.entries.min(MOST_ROWS) {
+        for key in 0..map.entries.min(MAX_ROWS) {
             let Ok(value) = open.entry(key, length) else { break };
             if value.iter().any(|&byte| byte != 0) {
                 write!(text, "\t[{key}] ").expect("a String takes every write");

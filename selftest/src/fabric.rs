@@ -17,7 +17,7 @@ use terminal::with_causes;
 use topology::{HostId, NodeKind, SwitchId};
 
 use super::bench::{Bench, Ended};
-use super::rig::of_netns;
+use super::rig::netns_verdict;
 use super::surroundings::Surroundings;
 use super::verdict::Verdict;
 
@@ -105,7 +105,7 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
         Ok([super::evidence::lend()?, super::evidence::lend()?])
     })?;
     let [kernel, memory] = lent.each_ref().map(LentFolder::path);
-    let _kept = super::evidence::KeptAtTheEnd::of(bench, kernel);
+    let _kept = super::evidence::KeptAtTheEnd::new(bench, kernel);
     run_scenario(bench, test, &scenario, kernel)?;
     bench.look("PAUSE counters agree at both ends of each link", || pauses_agree(kernel));
     sets.push("datapath.kind=memory".to_owned());
@@ -119,9 +119,13 @@ fn embedded(bench: &mut Bench<'_>, test: &str, toml: &str, sets: &[&str]) -> Res
 }
 
 /// Runs a user's scenario on its datapath.
-pub fn of_user(bench: &mut Bench<'_>, name: &str, scenario: &Scenario) -> Result<(), Ended> {
+pub fn run_user_scenario(
+    bench: &mut Bench<'_>,
+    name: &str,
+    scenario: &Scenario,
+) -> Result<(), Ended> {
     let folder = bench.step("there is room for results", super::evidence::lend)?;
-    let _kept = super::evidence::KeptAtTheEnd::of(bench, folder.path());
+    let _kept = super::evidence::KeptAtTheEnd::new(bench, folder.path());
     if let Some(report) = bench.folder() {
         super::evidence::write(report, "scenario.toml", scenario.to_toml());
     }
@@ -170,7 +174,7 @@ fn in_kernel(
         run::deploy(scenario, Programs::Beside).map_err(|error| {
             let why = with_causes(&error);
             match error {
-                emulation::datapath::kernel::DeployError::Netns(error) => of_netns(&error),
+                emulation::datapath::kernel::DeployError::Netns(error) => netns_verdict(&error),
                 _ if why.contains("(os error 38)") => Verdict::skip(format!("no BPF: {why}")),
                 _ => Verdict::fail("a fabric", why, "deployment"),
             }
@@ -268,7 +272,7 @@ fn are_attached(
 ) -> Result<(), Verdict> {
     for port in ports {
         let namespace = deployment.namespace(port.namespace);
-        let state = namespace.link_state(port.index).map_err(|error| of_netns(&error))?;
+        let state = namespace.link_state(port.index).map_err(|error| netns_verdict(&error))?;
         let expected = match (scenario.datapath.hook, port.is_switch) {
             (HookKind::Xdp, _) | (HookKind::Tc, false) => XdpAttachment::Native,
             (HookKind::XdpGeneric, _) => XdpAttachment::Generic,

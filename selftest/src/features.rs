@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use netns::{NamespaceSpec, Plan};
 use switch_user::program::add_clsact;
 
-use super::rig::of_netns;
+use super::rig::netns_verdict;
 use super::verdict::Verdict;
 
 /// The loopback interface of a new namespace.
@@ -38,9 +38,9 @@ pub fn need_clsact() -> Result<(), Verdict> {
 fn ask_for_clsact() -> Result<(), Verdict> {
     let namespace = NamespaceSpec { name: "clsact".to_owned(), forwarding: false };
     let plan = Plan { namespaces: vec![namespace], ..Plan::default() };
-    let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
+    let deployment = netns::deploy(&plan).map_err(|error| netns_verdict(&error))?;
     let added = deployment.namespace(0).enter(|| add_clsact(LOOPBACK));
-    added.map_err(|error| of_netns(&error))?.map_err(|error| {
+    added.map_err(|error| netns_verdict(&error))?.map_err(|error| {
         let text = terminal::with_causes(&error);
         // ENOENT: "Specified qdisc kind is unknown".
         if text.contains("(os error 2)") || text.contains("kind is unknown") {

@@ -9,7 +9,7 @@ use units::Nanos;
 
 use super::bench::{Bench, Ended, Patience};
 use super::numbered::{Numbered, PRIORITY};
-use super::rig::{Place, Rig, SWITCH, Sender, of_program};
+use super::rig::{Place, Rig, SWITCH, Sender, program_verdict};
 use super::verdict::Verdict;
 
 /// Number of frames that a test sends.
@@ -89,7 +89,8 @@ fn through_the_switch(bench: &mut Bench<'_>, test: &str, place: Place) -> Result
 pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
     let namespace = rig.deployment.namespace(SWITCH);
     for index in [FIRST_INTERFACE, FIRST_INTERFACE + 1] {
-        let state = namespace.link_state(index).map_err(|error| super::rig::of_netns(&error))?;
+        let state =
+            namespace.link_state(index).map_err(|error| super::rig::netns_verdict(&error))?;
         let place = format!("{} (rtnetlink, IFLA_XDP)", rig.interface(SWITCH, &state.name));
         let expected = match rig.place() {
             Place::Native => XdpAttachment::Native,
@@ -100,7 +101,7 @@ pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
             let verdict = Verdict::fail(expected.to_string(), state.xdp.to_string(), place);
             return Err(rig.explain(verdict));
         }
-        let arrival = rig.program.arrival_info().map_err(|error| of_program(&error))?;
+        let arrival = rig.program.arrival_info().map_err(|error| program_verdict(&error))?;
         let is_xdp = expected != XdpAttachment::Nothing;
         if is_xdp && state.xdp_program != arrival.id() {
             let expected = format!("program {} of the test", arrival.id());
@@ -109,7 +110,7 @@ pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
         }
         let at_tcx = namespace
             .enter(|| switch_user::program::at_tcx(&state.name, false).unwrap_or_default())
-            .map_err(|error| super::rig::of_netns(&error))?;
+            .map_err(|error| super::rig::netns_verdict(&error))?;
         let expected: &[u32] = if rig.place() == Place::Tcx { &[arrival.id()] } else { &[] };
         let found: Vec<u32> = at_tcx.iter().map(|(number, _)| *number).collect();
         if found != expected {
@@ -124,7 +125,7 @@ pub fn is_attached(rig: &Rig) -> Result<(), Verdict> {
     }
     let kind = if rig.place() == Place::Tcx { LinkKind::Tcx } else { LinkKind::Xdp };
     for attachment in &rig.attachments {
-        let found = attachment.kind().map_err(|error| of_program(&error))?;
+        let found = attachment.kind().map_err(|error| program_verdict(&error))?;
         if found != kind {
             let place = "BPF_OBJ_GET_INFO_BY_FD of the link";
             return Err(Verdict::fail(kind.to_string(), found.to_string(), place));

@@ -12,7 +12,7 @@ use units::Nanos;
 use super::bench::{Bench, Ended};
 use super::hooks::is_attached;
 use super::numbered::{Numbered, PRIORITY};
-use super::rig::{HOSTS, PATIENCE, Place, Rig, SWITCH, of_netns, of_program};
+use super::rig::{HOSTS, PATIENCE, Place, Rig, SWITCH, netns_verdict, program_verdict};
 use super::verdict::Verdict;
 
 /// Number of frames in a test run, each after its copy on the wire.
@@ -51,8 +51,8 @@ pub fn test_run(bench: &mut Bench<'_>) -> Result<(), Ended> {
                 .deployment
                 .namespace(SWITCH)
                 .enter(|| rig.program.test_arrival(FIRST_INTERFACE, &frame))
-                .map_err(|error| of_netns(&error))?
-                .map_err(|error| of_program(&error))?;
+                .map_err(|error| netns_verdict(&error))?
+                .map_err(|error| program_verdict(&error))?;
             let tested = rig.take()?;
             let by_test_run = format!("{place}, by BPF_PROG_TEST_RUN");
             if answer != TAKEN {
@@ -131,7 +131,7 @@ pub fn mac_control(bench: &mut Bench<'_>) -> Result<(), Ended> {
             };
             let said = match records.outcome {
                 Outcome::ControlReceived(HopControl::Classes(pauses)) => {
-                    Some(PfcFrame::of(source, pauses))
+                    Some(PfcFrame::new(source, pauses))
                 }
                 _ => None,
             };

@@ -16,7 +16,7 @@ use super::bytecode::{
     Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP, XDP_PASS,
 };
 use super::numbered::{Numbered, judge};
-use super::rig::{MTU, PATIENCE, of_netns, of_program, of_socket};
+use super::rig::{MTU, PATIENCE, netns_verdict, program_verdict, socket_verdict};
 use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
 
@@ -71,27 +71,29 @@ impl Line {
             ],
             ..Plan::default()
         };
-        let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
+        let deployment = netns::deploy(&plan).map_err(|error| netns_verdict(&error))?;
         let failed = |error: std::io::Error| {
             Verdict::fail("a program that redirects", error.to_string(), "bpf()")
         };
         let middle = deployment.namespace(1);
         let entered = middle.enter(|| redirecting(kind).map_err(failed));
-        let (links, map) = entered.map_err(|error| of_netns(&error))??;
+        let (links, map) = entered.map_err(|error| netns_verdict(&error))??;
         let mut program = HostProgram::load(2, FIRST, SocketTakes::Ours, XdpHook::Native)
-            .map_err(|error| of_program(&error))?;
+            .map_err(|error| program_verdict(&error))?;
         let receiver = deployment.namespace(2);
         let opened = receiver.enter(|| {
             use std::os::fd::AsRawFd;
             let socket = Socket::open_with(FIRST + 1, 0, Options::default())
-                .map_err(|error| of_socket(&error))?;
-            program.attach(FIRST + 1, socket.as_raw_fd()).map_err(|error| of_program(&error))?;
+                .map_err(|error| socket_verdict(&error))?;
+            program
+                .attach(FIRST + 1, socket.as_raw_fd())
+                .map_err(|error| program_verdict(&error))?;
             Ok(socket)
         });
-        let socket = opened.map_err(|error| of_netns(&error))??;
+        let socket = opened.map_err(|error| netns_verdict(&error))??;
         let opened = deployment.namespace(0).enter(PacketSocket::open);
         let sender = opened
-            .map_err(|error| of_netns(&error))?
+            .map_err(|error| netns_verdict(&error))?
             .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))?;
         let places = [(0, FIRST), (1, IN), (1, OUT), (2, FIRST + 1)];
         let surroundings = Surroundings::look(deployment.namespaces(), &places)?;
@@ -229,7 +231,7 @@ pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     let taps = bench.step("a packet socket of the middle's stack", || {
         let opened = middle.enter(|| super::tap::Listener::open(IN));
         opened
-            .map_err(|error| of_netns(&error))?
+            .map_err(|error| netns_verdict(&error))?
             .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))
     })?;
     bench.pause("map.processors", &line.names());
@@ -251,7 +253,7 @@ pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
 fn is_native(bench: &mut Bench<'_>, line: &Line) -> Result<(), Ended> {
     bench.step("the kernel says that it is in the driver", || {
         let middle = line.deployment.namespace(1);
-        let state = middle.link_state(IN).map_err(|error| of_netns(&error))?;
+        let state = middle.link_state(IN).map_err(|error| netns_verdict(&error))?;
         if state.xdp == XdpAttachment::Native {
             return Ok(());
         }

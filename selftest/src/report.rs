@@ -40,18 +40,18 @@ struct Whole<'a> {
     interrupted: bool,
     #[serde(flatten)]
     tally: Tally,
-    tests: Vec<Told<'a>>,
+    tests: Vec<JudgedFinding<'a>>,
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct JudgedFinding<'a> {
     verdict: &'static str,
     #[serde(flatten)]
     finding: &'a Finding,
 }
 
-impl<'a> Told<'a> {
-    fn of(finding: &'a Finding) -> Self {
+impl<'a> JudgedFinding<'a> {
+    fn new(finding: &'a Finding) -> Self {
         let verdict = match finding.verdict() {
             Verdict::Pass => "pass",
             Verdict::Fail(_) => "fail",
@@ -88,7 +88,7 @@ impl<W: Write> Report<W> {
     /// Formats all results so far as JSON, regardless of the report's format.
     pub fn json(&self, seed: u64, kernel: &str) -> String {
         let tally = tally(&self.findings);
-        let tests = self.findings.iter().map(Told::of).collect();
+        let tests = self.findings.iter().map(JudgedFinding::new).collect();
         let interrupted = self.is_interrupted;
         let whole = Whole { seed, kernel, interrupted, tally, tests };
         serde_json::to_string_pretty(&whole).expect("findings have string keys only")

@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use emulation::stations;
+use emulation::mac_addresses;
 use emulation::switch_settings::{self, FIRST_INTERFACE, RouteTables};
 use fabric_core::arrival::Outcome;
 use fabric_core::drop_reason::DropReason;
@@ -120,14 +120,14 @@ impl Rig {
         let scenario = Scenario::parse(STAR, Path::new("selftest.toml"), &[])
             .unwrap_or_else(|error| panic!("the embedded scenario is right: {error}"));
         let fabric = scenario.fabric();
-        let addresses = stations::addresses(fabric);
-        let deployment = netns::deploy(&plan(&addresses)).map_err(|error| of_netns(&error))?;
+        let addresses = mac_addresses::addresses(fabric);
+        let deployment = netns::deploy(&plan(&addresses)).map_err(|error| netns_verdict(&error))?;
         let switch = SwitchId(0);
-        let routes = RouteTables::of(&scenario, switch);
+        let routes = RouteTables::new(&scenario, switch);
         let capacity = switch_settings::capacity(&scenario, switch, &routes);
         let policy = switch_settings::policy(&scenario);
         let loaded = SwitchProgram::load(&[capacity], policy, place.hook(), Some(RING_BYTES));
-        let (mut program, mut tables) = loaded.map_err(|error| of_program(&error))?.remove(0);
+        let (mut program, mut tables) = loaded.map_err(|error| program_verdict(&error))?.remove(0);
         switch_settings::configure(&scenario, switch, routes, None, &mut tables);
         let mut attachments = Vec::new();
         let attached = deployment.namespace(SWITCH).enter(|| {
@@ -145,8 +145,8 @@ impl Rig {
             }
             Ok(())
         });
-        let attached: Result<(), ProgramError> = attached.map_err(|error| of_netns(&error))?;
-        attached.map_err(|error| of_program(&error))?;
+        let attached: Result<(), ProgramError> = attached.map_err(|error| netns_verdict(&error))?;
+        attached.map_err(|error| program_verdict(&error))?;
         let sender = open_sender(&deployment, HOSTS[0])?;
         let switch_sender = open_sender(&deployment, SWITCH)?;
         Ok(Self {
@@ -169,17 +169,17 @@ impl Rig {
     /// Opens the hosts' AF_XDP sockets.
     pub fn open_hosts(&mut self, options: af_xdp::Options) -> Result<(), Verdict> {
         let loaded = HostProgram::load(2, FIRST_HOST_INTERFACE, SocketTakes::Ours, XdpHook::Native);
-        let mut program = loaded.map_err(|error| of_program(&error))?;
+        let mut program = loaded.map_err(|error| program_verdict(&error))?;
         for (host, interface) in HOSTS.into_iter().zip(FIRST_HOST_INTERFACE..) {
             let opened = self.deployment.namespace(host).enter(|| {
                 let socket = af_xdp::Socket::open_with(interface, 0, options)
-                    .map_err(|error| of_socket(&error))?;
+                    .map_err(|error| socket_verdict(&error))?;
                 program
                     .attach(interface, socket.as_raw_fd())
-                    .map_err(|error| of_program(&error))?;
+                    .map_err(|error| program_verdict(&error))?;
                 Ok(socket)
             });
-            self.sockets.push(opened.map_err(|error| of_netns(&error))??);
+            self.sockets.push(opened.map_err(|error| netns_verdict(&error))??);
         }
         self.host_program = Some(program);
         Ok(())
@@ -262,7 +262,7 @@ impl Rig {
 
     /// Resets the switch's state.
     pub fn renew(&mut self) {
-        let routes = RouteTables::of(&self.scenario, SwitchId(0));
+        let routes = RouteTables::new(&self.scenario, SwitchId(0));
         self.tables.clear();
         switch_settings::configure(&self.scenario, SwitchId(0), routes, None, &mut self.tables);
     }
@@ -292,7 +292,7 @@ impl Rig {
             self.program.take_records(|_, frame| bytes = Some(frame.to_vec()), |_, _, _| ());
         match taken {
             Ok(taken) => Ok(taken.map(|records| (records, bytes))),
-            Err(error) => Err(of_program(&error)),
+            Err(error) => Err(program_verdict(&error)),
         }
     }
 
@@ -425,13 +425,13 @@ fn plan(addresses: &[LinkAddresses]) -> Plan {
 
 fn open_sender(deployment: &Deployment, namespace: usize) -> Result<PacketSocket, Verdict> {
     let opened = deployment.namespace(namespace).enter(PacketSocket::open);
-    opened.map_err(|error| of_netns(&error))?.map_err(|error| {
+    opened.map_err(|error| netns_verdict(&error))?.map_err(|error| {
         Verdict::fail("an AF_PACKET socket", terminal::with_causes(&error), "socket()")
     })
 }
 
 /// Returns a skip if the kernel lacks namespaces or veth, otherwise a failure.
-pub fn of_netns(error: &netns::Error) -> Verdict {
+pub fn netns_verdict(error: &netns::Error) -> Verdict {
     let text = terminal::with_causes(error);
     if is_absent(&text) {
         return Verdict::skip(format!("no network namespaces or veth: {text}"));
@@ -440,7 +440,7 @@ pub fn of_netns(error: &netns::Error) -> Verdict {
 }
 
 /// Returns a skip if the kernel lacks BPF, otherwise a failure; the verifier's log is stored.
-pub fn of_program(error: &ProgramError) -> Verdict {
+pub fn program_verdict(error: &ProgramError) -> Verdict {
     let text = terminal::with_causes(error);
     // Other features, such as native XDP on veth, must be supported.
     if error.verifier_log().is_none() && text.contains(NO_SYSTEM_CALL) {
@@ -451,7 +451,7 @@ pub fn of_program(error: &ProgramError) -> Verdict {
 }
 
 /// Returns a skip if the kernel lacks AF_XDP, otherwise a failure.
-pub fn of_socket(error: &af_xdp::Error) -> Verdict {
+pub fn socket_verdict(error: &af_xdp::Error) -> Verdict {
     let text = terminal::with_causes(error);
     let lacking = super::features::need_af_xdp().err();
     lacking.unwrap_or_else(|| Verdict::fail("an AF_XDP socket", text, "AF_XDP"))

@@ -9,7 +9,7 @@ use units::Nanos;
 
 use super::bench::{Bench, Ended};
 use super::numbered::Numbered;
-use super::rig::{FIRST_HOST_INTERFACE, Place, Rig, SWITCH, of_program};
+use super::rig::{FIRST_HOST_INTERFACE, Place, Rig, SWITCH, program_verdict};
 use super::verdict::Verdict;
 
 /// Number of records that the ring holds, with room to spare.
@@ -124,7 +124,7 @@ fn stream(
                     thread::sleep(std::time::Duration::from_millis(2));
                 }
                 Ok(None) => thread::yield_now(),
-                Err(error) => strange = Some(of_program(&error)),
+                Err(error) => strange = Some(program_verdict(&error)),
             }
         }
         sending.join().expect("it does not panic")

@@ -154,7 +154,7 @@ fn run_one(item: &Item<'_>, plan: &Plan<'_>, name: String, interrupted: &AtomicB
         let mut bench = Bench::new(&plan.settings, &stop, folder.as_deref());
         let ended = catch_unwind(AssertUnwindSafe(|| match &item.work {
             Work::Test(test) => (test.run)(&mut bench),
-            Work::Scenario(scenario) => fabric::of_user(&mut bench, &item.name, scenario),
+            Work::Scenario(scenario) => fabric::run_user_scenario(&mut bench, &item.name, scenario),
         }));
         over.store(true, Ordering::Relaxed);
         if let Err(panic) = ended {

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Buffer size; longer than any frame of a test.
-const LONGEST: usize = 1 << 14;
+const MAX_LENGTH: usize = 1 << 14;
 
 /// An AF_PACKET socket that receives all frames of one interface.
 pub struct Listener(OwnedFd);
@@ -34,7 +34,7 @@ impl Listener {
 
     /// Returns the next frame, if there is one.
     pub fn receive(&self) -> Option<Vec<u8>> {
-        let mut frame = vec![0; LONGEST];
+        let mut frame = vec![0; MAX_LENGTH];
         // SAFETY: pointer and length describe the buffer, which outlives the call.
         let length =
             unsafe { libc::recv(self.0.as_raw_fd(), frame.as_mut_ptr().cast(), frame.len(), 0) };

@@ -15,7 +15,9 @@ use super::bench::{Bench, Ended};
 use super::bytecode;
 use super::hooks::is_attached;
 use super::numbered::Numbered;
-use super::rig::{FIRST_HOST_INTERFACE, HOSTS, Place, Rig, SWITCH, Sender, of_netns, of_program};
+use super::rig::{
+    FIRST_HOST_INTERFACE, HOSTS, Place, Rig, SWITCH, Sender, netns_verdict, program_verdict,
+};
 use super::verdict::Verdict;
 
 /// Number of times that namespaces are torn down.
@@ -77,7 +79,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
         let (names, patience) = (rig.names(), bench.patience());
         let program = bench.step("the kernel says that the program is there", || {
             is_attached(&rig)?;
-            let program = rig.program.arrival_info().map_err(|error| of_program(&error))?.id();
+            let program = rig.program.arrival_info().map_err(|error| program_verdict(&error))?.id();
             if bytecode::is_loaded(program) {
                 return Ok(program);
             }
@@ -103,7 +105,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
                 Ok::<_, Verdict>((flows?, removed, gone?, error))
             });
             let (flows, removed, gone, error) = ended?;
-            removed.map_err(|error| of_netns(&error))?;
+            removed.map_err(|error| netns_verdict(&error))?;
             let place = names.join(" ");
             if !flows {
                 return Err(Verdict::fail("traffic", "no frame was sent", place));
@@ -139,7 +141,8 @@ pub fn flap(bench: &mut Bench<'_>) -> Result<(), Ended> {
     rig.ready(bench, "link.flap")?;
     under_traffic(bench, &mut rig, "a link goes down and up under traffic", FLAPS, |rig| {
         let namespace = rig.deployment.namespace(SWITCH);
-        let set = |up| namespace.set_link_up(FIRST_INTERFACE, up).map_err(|error| of_netns(&error));
+        let set =
+            |up| namespace.set_link_up(FIRST_INTERFACE, up).map_err(|error| netns_verdict(&error));
         set(false)?;
         thread::sleep(PERIOD);
         set(true)
@@ -168,7 +171,7 @@ pub fn attach_and_detach(bench: &mut Bench<'_>) -> Result<(), Ended> {
         let attachment = rig.attachments.remove(0);
         drop(attachment);
         let namespace = rig.deployment.namespace(SWITCH);
-        let state = namespace.link_state(FIRST_INTERFACE).map_err(|error| of_netns(&error))?;
+        let state = namespace.link_state(FIRST_INTERFACE).map_err(|error| netns_verdict(&error))?;
         if state.xdp_program != 0 {
             let got = format!("program {}", state.xdp_program);
             let place = rig.interface(SWITCH, "h0");
@@ -178,8 +181,8 @@ pub fn attach_and_detach(bench: &mut Bench<'_>) -> Result<(), Ended> {
         let program = &mut rig.program;
         let attached = namespace
             .enter(|| program.attach_by_link(FIRST_INTERFACE, ByLink::Xdp(XdpHook::Native)));
-        let attached = attached.map_err(|error| of_netns(&error))?;
-        rig.attachments.insert(0, attached.map_err(|error| of_program(&error))?);
+        let attached = attached.map_err(|error| netns_verdict(&error))?;
+        rig.attachments.insert(0, attached.map_err(|error| program_verdict(&error))?);
         Ok(())
     })?;
     afterwards(bench, rig)
@@ -198,7 +201,7 @@ fn under_traffic(
     let addresses = rig.inbound();
     let opened = rig.deployment.namespace(HOSTS[0]).enter(PacketSocket::open);
     let socket = bench.step("a sender", || {
-        opened.map_err(|error| of_netns(&error))?.map_err(|error| {
+        opened.map_err(|error| netns_verdict(&error))?.map_err(|error| {
             Verdict::fail("an AF_PACKET socket", terminal::with_causes(&error), "socket()")
         })
     })?;

@@ -14,7 +14,7 @@ use super::bytecode::{
 };
 use super::hooks::to_host;
 use super::numbered::{Numbered, judge};
-use super::rig::{HOSTS, PATIENCE, Place, Rig, Sender, of_netns, of_socket};
+use super::rig::{HOSTS, PATIENCE, Place, Rig, Sender, netns_verdict, socket_verdict};
 use super::surroundings::{Surroundings, explained};
 use super::verdict::Verdict;
 
@@ -38,7 +38,7 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
     bench.step("hosts have AF_XDP sockets", || rig.open_hosts(Options::default()))?;
     bench.step("the kernel says that they are in copy mode", || {
         for socket in &rig.sockets {
-            if socket.is_zero_copy().map_err(|error| of_socket(&error))? {
+            if socket.is_zero_copy().map_err(|error| socket_verdict(&error))? {
                 return Err(Verdict::fail("copy mode", "zero copy", "getsockopt(XDP_OPTIONS)"));
             }
         }
@@ -59,7 +59,7 @@ pub fn copy_mode(bench: &mut Bench<'_>) -> Result<(), Ended> {
     rig.judge(bench, &sent, &format!("an AF_XDP socket at {place}, veth, native XDP, the ring"));
     bench.look("the sockets counted no loss, and what was sent", || {
         let counted =
-            |host: usize| rig.sockets[host].statistics().map_err(|error| of_socket(&error));
+            |host: usize| rig.sockets[host].statistics().map_err(|error| socket_verdict(&error));
         let (sender, taker) = (counted(HOSTS[0])?, counted(HOSTS[1])?);
         // Each send ends when the kernel finds the ring empty.
         if sender.transmit_ring_empty >= u64::from(FRAMES) && taker.frames_lost() == 0 {
@@ -97,7 +97,7 @@ pub fn need_wakeup(bench: &mut Bench<'_>) -> Result<(), Ended> {
     bench.look("queued frames stay where they are", || {
         for number in 0..QUEUED {
             let frame = numbered.frame(number, &inbound, 0);
-            rig.sockets[0].queue(&[&frame]).map_err(|error| of_socket(&error))?;
+            rig.sockets[0].queue(&[&frame]).map_err(|error| socket_verdict(&error))?;
         }
         std::thread::sleep(REST);
         let waiting = rig.sockets[0].in_flight();
@@ -147,21 +147,21 @@ impl Pair {
             links: vec![LinkSpec { a: end(0), b: end(1), mtu: JUMBO_MTU }],
             ..Plan::default()
         };
-        let deployment = netns::deploy(&plan).map_err(|error| of_netns(&error))?;
+        let deployment = netns::deploy(&plan).map_err(|error| netns_verdict(&error))?;
         let (mut sockets, mut links, mut maps) = (Vec::new(), Vec::new(), Vec::new());
         let options = Options { several_frames: true, ..Options::default() };
         for namespace in deployment.namespaces() {
             let (socket, link, sockets_map) = namespace
                 .enter(|| {
                     let socket = Socket::open_with(PAIR_INTERFACE, 0, options)
-                        .map_err(|error| of_socket(&error))?;
+                        .map_err(|error| socket_verdict(&error))?;
                     let (link, map) = redirect_to(&socket).map_err(|error| {
                         let place = format!("{}, native XDP with frags", namespace.name());
                         Verdict::fail("a program that is attached", error.to_string(), place)
                     })?;
                     Ok((socket, link, map))
                 })
-                .map_err(|error| of_netns(&error))??;
+                .map_err(|error| netns_verdict(&error))??;
             sockets.push(socket);
             links.push(link);
             maps.push(sockets_map);

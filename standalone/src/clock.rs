@@ -5,7 +5,7 @@ use std::time::Duration;
 use units::{Nanos, Picos};
 
 /// Max uptime of a node: time is counted in picoseconds, of which 64 bits hold 213 days.
-pub const LONGEST_LIFE: Picos = Picos(200 * 86_400 * 1_000_000_000_000);
+pub const MAX_LIFE: Picos = Picos(200 * 86_400 * 1_000_000_000_000);
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]

@@ -95,14 +95,14 @@ pub enum Error {
     #[error(
         "interface `{interface}` has another MAC address: {} instead of {}, to which neighbours send; start this again, \
          and it takes the new one",
-        stations[1],
-        stations[0]
+        mac_addresses[1],
+        mac_addresses[0]
     )]
-    OtherStation {
+    MacAddressChanged {
         /// Its name.
         interface: String,
         /// MAC address before, and now.
-        stations: [String; 2],
+        mac_addresses: [String; 2],
     },
     /// An interface has another MTU than before.
     #[error(
@@ -148,7 +148,7 @@ pub enum Error {
     /// A signal arrived before the transfers were over.
     #[error("interrupted")]
     Interrupted,
-    /// The node has reached [`LONGEST_LIFE`](crate::clock::LONGEST_LIFE).
+    /// The node has reached [`MAX_LIFE`](crate::clock::MAX_LIFE).
     #[error("it has run for 200 days, which is as far as its clock counts; start it again")]
     TooOld,
 }
@@ -184,7 +184,7 @@ impl fmt::Display for Node {
 
 impl Error {
     /// Error after attaching a node's program to an interface.
-    pub fn of_attaching(node: Node, interface: &str, hook: XdpHook, error: ProgramError) -> Self {
+    pub fn from_attaching(node: Node, interface: &str, hook: XdpHook, error: ProgramError) -> Self {
         match (raw_os_error(&error), hook) {
             (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
             (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), XdpHook::Native) => {
@@ -197,7 +197,7 @@ impl Error {
     }
 
     /// Error after loading a node's program.
-    pub fn of_loading(node: Node, error: ProgramError) -> Self {
+    pub fn from_loading(node: Node, error: ProgramError) -> Self {
         match raw_os_error(&error) {
             Some(libc::EPERM | libc::EACCES)
                 if error.verifier_log().is_none_or(str::is_empty)
@@ -210,7 +210,7 @@ impl Error {
     }
 
     /// Error after opening a switch's socket.
-    pub fn of_packet_socket(error: packet_socket::Error) -> Self {
+    pub fn from_packet_socket(error: packet_socket::Error) -> Self {
         match &error {
             packet_socket::Error::Open(source) if is_forbidden(source) => {
                 Self::Permission(Node::Switch)
@@ -220,7 +220,7 @@ impl Error {
     }
 
     /// Error after opening a host's socket on an interface.
-    pub fn of_af_xdp(interface: &str, error: af_xdp::Error) -> Self {
+    pub fn from_af_xdp(interface: &str, error: af_xdp::Error) -> Self {
         match &error {
             af_xdp::Error::Open { source, .. } => match source.raw_os_error() {
                 Some(libc::EBUSY) => Self::Taken(interface.to_owned()),
@@ -238,7 +238,7 @@ impl Error {
             self,
             Self::Program(_)
                 | Self::Gone(_)
-                | Self::OtherStation { .. }
+                | Self::MacAddressChanged { .. }
                 | Self::OtherMtu { .. }
                 | Self::Packet(_)
                 | Self::Socket(_)
@@ -281,7 +281,7 @@ fn os_error_in(text: &str) -> Option<i32> {
 }
 
 /// Writes a line to standard error. Ignores failed writes.
-pub fn tell(line: impl fmt::Display) {
+pub fn print_line(line: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -291,11 +291,11 @@ pub fn exit(who: impl fmt::Display, result: Result<ExitCode, Error>) -> ExitCode
     match result {
         Ok(code) => code,
         Err(Error::Settings(error)) => {
-            tell(&error);
+            print_line(&error);
             ExitCode::from(2)
         }
         Err(error) => {
-            tell(format_args!("{who}: {error}"));
+            print_line(format_args!("{who}: {error}"));
             ExitCode::from(if error.is_refusal() { 2 } else { 1 })
         }
     }

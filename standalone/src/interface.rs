@@ -39,7 +39,7 @@ pub struct Interface {
     /// Its index.
     pub index: u32,
     /// Its MAC address.
-    pub station: [u8; 6],
+    pub mac: [u8; 6],
     /// Its MTU.
     pub mtu: u64,
 }
@@ -68,10 +68,10 @@ impl Look {
         if u32::try_from(index) != Ok(interface.index) {
             return Err(Error::Gone(name()));
         }
-        let station = station_of(&hardware);
-        if station != interface.station {
-            let stations = [interface.station, station].map(text_of);
-            return Err(Error::OtherStation { interface: name(), stations });
+        let mac = mac_address_of(&hardware);
+        if mac != interface.mac {
+            let mac_addresses = [interface.mac, mac].map(text_of);
+            return Err(Error::MacAddressChanged { interface: name(), mac_addresses });
         }
         // SAFETY: the call has filled in the MTU.
         let mtu = unsafe { mtu.ifr_ifru.ifru_mtu };
@@ -84,12 +84,12 @@ impl Look {
 }
 
 /// A MAC address in colon notation.
-pub fn text_of(station: [u8; 6]) -> String {
-    station.map(|byte| format!("{byte:02x}")).join(":")
+pub fn text_of(mac: [u8; 6]) -> String {
+    mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// The MAC address in an answer to `SIOCGIFHWADDR`.
-fn station_of(hardware: &libc::ifreq) -> [u8; 6] {
+fn mac_address_of(hardware: &libc::ifreq) -> [u8; 6] {
     // SAFETY: the call has filled in the hardware address, of which each byte is a value.
     let bytes = unsafe { hardware.ifr_ifru.ifru_hwaddr.sa_data };
     std::array::from_fn(|place| bytes[place].cast_unsigned())
@@ -107,7 +107,7 @@ impl Interface {
         if kind != libc::ARPHRD_ETHER {
             return Err(Error::NotEthernet(name.to_owned()));
         }
-        let station = station_of(&hardware);
+        let mac = mac_address_of(&hardware);
         let mtu = ask(name, libc::SIOCGIFMTU).map_err(failed("read the MTU of"))?;
         // SAFETY: the call has filled in the MTU.
         let mtu = unsafe { mtu.ifr_ifru.ifru_mtu };
@@ -118,7 +118,7 @@ impl Interface {
             return Err(Error::Down(name.to_owned()));
         }
         let mtu = u64::try_from(mtu).unwrap_or(0);
-        Ok(Self { name: name.to_owned(), index, station, mtu })
+        Ok(Self { name: name.to_owned(), index, mac, mtu })
     }
 
     /// True if the interface still exists under its name.

@@ -15,4 +15,4 @@ pub mod neighbours;
 pub mod switch;
 pub mod wait;
 
-pub use error::{Error, Node, exit, tell};
+pub use error::{Error, Node, exit, print_line};

@@ -5,7 +5,7 @@ use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-use scenario::standalone::parse_station;
+use scenario::standalone::parse_mac_address;
 
 use crate::interface::Interface;
 
@@ -18,7 +18,7 @@ const DISCARD: u16 = 9;
 #[derive(Debug, Default)]
 pub struct NeighbourTable {
     /// For each address, the interfaces and MAC addresses of neighbours that have it.
-    stations: BTreeMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
+    mac_addresses: BTreeMap<Ipv4Addr, Vec<(String, [u8; 6])>>,
 }
 
 impl NeighbourTable {
@@ -28,21 +28,21 @@ impl NeighbourTable {
     }
 
     fn parse(table: &str) -> Self {
-        let mut stations = BTreeMap::<_, Vec<_>>::new();
-        for (address, interface, station) in table.lines().skip(1).filter_map(entry) {
-            stations.entry(address).or_default().push((interface.to_owned(), station));
+        let mut mac_addresses = BTreeMap::<_, Vec<_>>::new();
+        for (address, interface, mac) in table.lines().skip(1).filter_map(entry) {
+            mac_addresses.entry(address).or_default().push((interface.to_owned(), mac));
         }
-        Self { stations }
+        Self { mac_addresses }
     }
 
     /// The MAC address of a neighbour at an interface.
-    pub fn station_of(&self, interface: &str, address: Ipv4Addr) -> Option<[u8; 6]> {
-        let stations = self.stations.get(&address)?;
-        stations.iter().find(|(at, _)| at == interface).map(|(_, station)| *station)
+    pub fn mac_address_of(&self, interface: &str, address: Ipv4Addr) -> Option<[u8; 6]> {
+        let mac_addresses = self.mac_addresses.get(&address)?;
+        mac_addresses.iter().find(|(at, _)| at == interface).map(|(_, mac)| *mac)
     }
 }
 
-/// Makes the kernel resolve a neighbour, if its routes lead there. `station_of` returns the result later.
+/// Makes the kernel resolve a neighbour, if its routes lead there. `mac_address_of` returns the result later.
 pub fn look_for(interface: &Interface, address: Ipv4Addr) {
     let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
     let name = interface.name.as_bytes();
@@ -72,9 +72,9 @@ fn entry(line: &str) -> Option<(Ipv4Addr, &str, [u8; 6])> {
     let mut fields = line.split_whitespace();
     let address = fields.next()?.parse().ok()?;
     let flags = u32::from_str_radix(fields.nth(1)?.trim_start_matches("0x"), 16).ok()?;
-    let station = parse_station(fields.next()?)?;
+    let mac = parse_mac_address(fields.next()?)?;
     let interface = fields.nth(1)?;
-    (flags & COMPLETE != 0).then_some((address, interface, station))
+    (flags & COMPLETE != 0).then_some((address, interface, mac))
 }
 
 fn find_next_hop(table: &str, interface: &str, destination: Ipv4Addr) -> Option<Ipv4Addr> {
@@ -104,7 +104,7 @@ mod tests {
 10.0.1.2         0x1         0x0         00:00:00:00:00:00     *        eth1
 ";
         let table = NeighbourTable::parse(table);
-        let find = |interface, last| table.station_of(interface, Ipv4Addr::new(10, 0, 1, last));
+        let find = |interface, last| table.mac_address_of(interface, Ipv4Addr::new(10, 0, 1, last));
         assert_eq!(find("eth1", 1), Some([2, 0, 0, 0, 0, 10]));
         assert_eq!(find("eth2", 1), Some([2, 0, 0, 0, 0, 11]));
         assert_eq!((find("eth1", 2), find("eth3", 1), find("eth1", 3)), (None, None, None));

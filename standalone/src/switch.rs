@@ -19,7 +19,7 @@ use switch_user::hook::XdpHook;
 use units::Picos;
 
 use crate::Error;
-use crate::clock::{LONGEST_LIFE, until};
+use crate::clock::{MAX_LIFE, until};
 use crate::wait::{SPIN, Waiter};
 
 pub use report::Report;
@@ -46,7 +46,7 @@ pub fn run(
             driver.keep_house()?;
             housekeeping = now + HOUSEKEEPING;
         }
-        if now > LONGEST_LIFE {
+        if now > MAX_LIFE {
             return Err(Error::TooOld);
         }
         let span = until(now, due.min(housekeeping));

@@ -74,11 +74,11 @@ pub fn execute(
                 while !interrupted.load(Ordering::Relaxed)
                     && let Some(&run) = runs.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let mut tell = |news| {
+                    let mut send = |news| {
                         // The receiver is gone if the sweep has failed.
                         let _ = sender.send((run, news));
                     };
-                    let one = || execute_one(sweep, run, folder, interrupted, &mut tell);
+                    let one = || execute_one(sweep, run, folder, interrupted, &mut send);
                     let result = catch_unwind(AssertUnwindSafe(one));
                     let result = result.unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
                     if sender.send((run, News::Ended(result))).is_err() {
@@ -125,7 +125,7 @@ fn execute_one(
     run: &Run,
     folder: &SweepFolder,
     interrupted: &AtomicBool,
-    tell: &mut dyn FnMut(News),
+    send: &mut dyn FnMut(News),
 ) -> Result<RunResult, Failure> {
     // Another process may have executed the run meanwhile.
     if let Some(result) = folder.result(&run.id) {
@@ -145,7 +145,7 @@ fn execute_one(
     // Checked before the run takes its time.
     place.check_room().map_err(no_room)?;
     let duration = scenario.duration.to_nanos();
-    let mut progress = |progress| tell(News::UnderWay { progress, duration });
+    let mut progress = |progress| send(News::UnderWay { progress, duration });
     let mut watch = Watch { interrupted, progress: &mut progress };
     match run::run_whole(&scenario, Some(place.path()), Threads::ONE, &mut watch) {
         Err(run::Error::Run(RunError::Interrupted)) => return Err(Failure::Interrupted),

@@ -64,7 +64,7 @@ pub enum RunState {
 
 impl RunState {
     /// Returns the state; `None` if the run was interrupted or failed, and so has to be executed again.
-    fn of(summary: &Summary) -> Option<Self> {
+    fn from_summary(summary: &Summary) -> Option<Self> {
         match summary.ended {
             RunEnd::Interrupted | RunEnd::Failed => None,
             RunEnd::Deadlock => Some(Self::Deadlock),
@@ -192,7 +192,7 @@ impl SweepFolder {
         };
         let ((runs, new_runs), (cells, new_cells)) = (begin(&paths[0])?, begin(&paths[1])?);
         let source = |run: &Run| self.result(&run.id);
-        let survey = Survey::of(plan, &source);
+        let survey = Survey::new(plan, &source);
         tables::write(plan, &survey, &source, self.format, [runs, cells])?;
         if versions() != found {
             return Ok(None);
@@ -269,12 +269,12 @@ fn format(name: &str) -> Option<TableFormat> {
 /// Returns the results of a run of the sweep in a folder, without a claim on the folder.
 pub fn result_in(folder: &Path, id: &RunId) -> Option<RunResult> {
     let folder = run_folder(folder, id);
-    let manifest = Manifest::of_run(&folder)?;
+    let manifest = Manifest::from_run(&folder)?;
     let json = fs::read(folder.join(Summary::FILE)).ok()?;
     let summary: Summary = serde_json::from_slice(&json).ok()?;
-    let state = RunState::of(&summary)?;
+    let state = RunState::from_summary(&summary)?;
     distrust(&summary).is_none().then(|| RunResult {
-        metrics: Metrics::of(&summary),
+        metrics: Metrics::new(&summary),
         state,
         doubt: doubt(&summary),
         // A damaged file may contain any number.
@@ -336,7 +336,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(Summary::FILE), summary.to_json()).unwrap();
         if manifest {
-            let json = serde_json::to_string(&Manifest::of_this_process()).unwrap();
+            let json = serde_json::to_string(&Manifest::for_this_process()).unwrap();
             fs::write(folder.join(Manifest::FILE), json).unwrap();
         }
         result_in(temp.path(), &id)

@@ -30,7 +30,7 @@ pub fn plan() -> Plan {
     let text = |path: &Path| if path.ends_with("base.toml") { SCENARIO } else { SWEEP };
     let read = |path: &Path| Ok(text(path).to_owned());
     let sweep = Sweep::read(Path::new("sweep.toml"), &SweepOptions::default(), &read);
-    sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
+    sweep.and_then(Plan::new).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns a run of two flows, with the number that completed, their mean completion time, and the number of drops.

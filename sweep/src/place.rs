@@ -62,7 +62,7 @@ impl Place {
             entries => entries?.next().transpose()?,
         };
         match first {
-            Some(entry) if Manifest::of_run(&self.whole).is_none() => {
+            Some(entry) if Manifest::from_run(&self.whole).is_none() => {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 Err(io::Error::other(format!("it holds {name:?}, which no run of xoff wrote")))
             }
@@ -83,7 +83,7 @@ impl Place {
                 Err(_) => {}
             }
             if counts(&self.whole) {
-                let host = Manifest::of_run(&self.whole).unwrap_or_default().host;
+                let host = Manifest::from_run(&self.whole).unwrap_or_default().host;
                 return Ok(match first_difference(&self.growing, &self.whole)? {
                     None => Arrival::Same,
                     Some(file) => Arrival::Differs { file, host },
@@ -160,7 +160,7 @@ pub(super) fn first_difference(one: &Path, other: &Path) -> io::Result<Option<St
         };
         let (first, second) = (read(one)?, read(other)?);
         let same = first == second
-            || name == Summary::FILE && of_the_scenario(first) == of_the_scenario(second);
+            || name == Summary::FILE && scenario_part(first) == scenario_part(second);
         if !same {
             return Ok(Some(name));
         }
@@ -169,7 +169,7 @@ pub(super) fn first_difference(one: &Path, other: &Path) -> io::Result<Option<St
 }
 
 /// Parses a summary, and removes data that depends on the machine.
-fn of_the_scenario(json: Option<Vec<u8>>) -> Option<Value> {
+fn scenario_part(json: Option<Vec<u8>>) -> Option<Value> {
     let mut summary: Value = serde_json::from_slice(&json?).ok()?;
     let keys = summary.as_object_mut()?;
     for key in Summary::MACHINE_KEYS {
@@ -186,7 +186,7 @@ mod tests {
     fn write(place: &Place, flows: &str, wall_seconds: f64) {
         fs::create_dir(place.path()).unwrap();
         let summary = Summary { wall_seconds, ..Summary::default() };
-        let manifest = Manifest { host: "node7".into(), ..Manifest::of_this_process() };
+        let manifest = Manifest { host: "node7".into(), ..Manifest::for_this_process() };
         let manifest = serde_json::to_string(&manifest).unwrap();
         let files = [
             ("flows.csv", flows.into()),

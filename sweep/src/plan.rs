@@ -82,7 +82,7 @@ impl Sweep {
         choices: Vec<usize>,
         scenario: &Scenario,
     ) -> Result<Run, ScenarioError> {
-        let id = RunId::of(scenario).map_err(|error| self.unreadable(&error))?;
+        let id = RunId::for_scenario(scenario).map_err(|error| self.unreadable(&error))?;
         let (seed, datapath) = (scenario.seed, scenario.datapath.kind);
         let format = table_format(scenario);
         Ok(Run { index, choices, seed, id, datapath, format })
@@ -91,7 +91,7 @@ impl Sweep {
 
 impl Plan {
     /// Checks every run.
-    pub fn of(sweep: Sweep) -> Result<Self, ScenarioError> {
+    pub fn new(sweep: Sweep) -> Result<Self, ScenarioError> {
         let mut runs: Vec<Run> = Vec::with_capacity(sweep.run_count());
         let mut by_id: BTreeMap<RunId, usize> = BTreeMap::new();
         let mut unmatched: Vec<usize> = (0..sweep.patterns().len()).collect();

@@ -15,7 +15,7 @@ pub struct RunId(String);
 
 impl RunId {
     /// Returns the name of a scenario's run. An error is about a file that the scenario names.
-    pub fn of(scenario: &Scenario) -> std::io::Result<Self> {
+    pub fn for_scenario(scenario: &Scenario) -> std::io::Result<Self> {
         let mut hash = Sha256::new();
         hash.update(env!("CARGO_PKG_VERSION"));
         hash.update([0]);
@@ -91,7 +91,7 @@ host_link = { rate = "100Gbps", delay = "1us" }
         fs::write(folder.path().join("named"), content).unwrap();
         let text = format!("{FABRIC}{flows}");
         let scenario = Scenario::parse(&text, &folder.path().join("base.toml"), &[]);
-        RunId::of(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+        RunId::for_scenario(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
     }
 
     #[test]

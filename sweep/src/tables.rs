@@ -100,7 +100,7 @@ pub struct Survey {
 
 impl Survey {
     /// Reads the results of each run once.
-    pub fn of(plan: &Plan, source: Source<'_>) -> Self {
+    pub fn new(plan: &Plan, source: Source<'_>) -> Self {
         let mut survey = Self::default();
         for run in &plan.runs {
             let result = source(run);
@@ -148,7 +148,7 @@ pub fn write<W: Write + Send>(
     format: TableFormat,
     [runs, cells]: [W; 2],
 ) -> Result<(), ResultsError> {
-    let axes = Axes::of(plan);
+    let axes = Axes::new(plan);
     let (columns, path) = (axes.columns(RUN_COLUMNS), Path::new(RUNS_TABLE));
     let mut runs = TableFile::new(format, runs, path, RunRow::ABOUT, &columns)?;
     let (columns, path) = (axes.columns(CELL_COLUMNS), Path::new(CELLS_TABLE));
@@ -202,7 +202,7 @@ impl<'a> Cell<'a> {
 struct Axes<'a>(Vec<(Column<'a>, Vec<Field<'a>>)>);
 
 impl<'a> Axes<'a> {
-    fn of(plan: &'a Plan) -> Self {
+    fn new(plan: &'a Plan) -> Self {
         Self(
             plan.sweep
                 .axes
@@ -307,7 +307,7 @@ mod tests {
         let source = |run: &Run| results[run.index].clone();
         let mut tables = [Vec::new(), Vec::new()];
         let [runs, cells] = &mut tables;
-        let survey = Survey::of(plan, &source);
+        let survey = Survey::new(plan, &source);
         write(plan, &survey, &source, TableFormat::Csv, [runs, cells]).unwrap();
         tables.map(|table| String::from_utf8(table).unwrap())
     }
@@ -382,7 +382,7 @@ mod tests {
         let stuck = RunResult { state: RunState::Deadlock, ..run(0, None, 0) };
         let lossy = RunResult { doubt, ..run(2, Some(30), 3) };
         let results = [Some(stuck), None, Some(run(1, Some(10), 0)), None, Some(lossy), None];
-        let survey = Survey::of(&plan, &|run| results[run.index].clone());
+        let survey = Survey::new(&plan, &|run| results[run.index].clone());
         assert_eq!((survey.done(), survey.incomplete, survey.deadlock), (3, 1, 1));
         assert_eq!(survey.doubts, [(4, "s0 dropped 3 packets".to_owned())]);
     }
@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn a_run_that_came_after_the_survey_waits_for_the_next() {
         let plan = plan();
-        let survey = Survey::of(&plan, &|_| None);
+        let survey = Survey::new(&plan, &|_| None);
         let mut tables = [Vec::new(), Vec::new()];
         let [runs, cells] = &mut tables;
         let source = |_: &Run| Some(run(2, Some(30), 0));

@@ -24,7 +24,7 @@ fn planned(text: &str) -> Result<Plan, String> {
     fs::write(folder.path().join("base.toml"), SCENARIO).unwrap();
     let path = folder.path().join("sweep.toml");
     fs::write(&path, format!("scenario = \"base.toml\"\n{text}")).unwrap();
-    let plan = Sweep::load(&path, &SweepOptions::default()).and_then(Plan::of);
+    let plan = Sweep::load(&path, &SweepOptions::default()).and_then(Plan::new);
     plan.map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""))
 }
 
@@ -94,7 +94,7 @@ fn axes_of_their_own_are_columns_and_a_scale_is_in_every_run() {
     fs::write(&path, format!("scenario = \"base.toml\"\n{AXES}")).unwrap();
     let load = |scale: &str, seeds| {
         let options = SweepOptions { scale: Some(scale.into()), seeds, format: None };
-        Sweep::load(&path, &options).and_then(Plan::of)
+        Sweep::load(&path, &options).and_then(Plan::new)
     };
     let short = load("short", std::num::NonZeroU32::new(2)).unwrap();
     assert_eq!(short.runs.len(), 4);

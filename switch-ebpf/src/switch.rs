@@ -74,7 +74,7 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
     let target = record.as_mut_ptr().cast::<u8>();
     if let Err(reason) = context.prepare() {
         count_drop(tables, reason);
-        write_header(target, &Header::of_drop(reason, port, now, 0));
+        write_header(target, &Header::for_drop(reason, port, now, 0));
         record.submit(wake_up());
         return;
     }
@@ -93,19 +93,19 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
     // register, which the verifier rejects.
     match outcome {
         Outcome::Queued(queued) => {
-            write_header(target, &Header::of_queued(&queued, port, now, length, orders));
+            write_header(target, &Header::for_queued(&queued, port, now, length, orders));
             // SAFETY: the record holds MAX_FRAME bytes after its header.
             unsafe { copy_frame(context, target.add(HEADER_LEN), length) };
             record.submit(wake_up());
         }
         Outcome::ControlReceived(control) => {
-            let header = Header::of_control_received(&control, port, now);
+            let header = Header::for_control_received(&control, port, now);
             write_header(target, &header);
             record.submit(wake_up());
             log_record(context, &header);
         }
         Outcome::LinkDelayReceived => {
-            let header = Header::of_link_delay(port, now);
+            let header = Header::for_link_delay(port, now);
             write_header(target, &header);
             // SAFETY: the record holds MAX_FRAME bytes after its header, which is more.
             unsafe { context.copy(target.add(HEADER_LEN), link_delay::LEN as u32) };
@@ -113,7 +113,7 @@ fn arrive(context: &impl Hook, tables: &MapTables, port: u32) {
             log_record(context, &header);
         }
         Outcome::Dropped(reason) => {
-            let header = Header::of_drop(reason, port, now, orders);
+            let header = Header::for_drop(reason, port, now, orders);
             write_header(target, &header);
             record.submit(wake_up());
             log_record(context, &header);
@@ -136,7 +136,7 @@ fn leave_alone(context: &impl Hook, tables: &MapTables, turn: &Turn, port: u32) 
     };
     turn.leave_alone();
     let target = record.as_mut_ptr().cast::<u8>();
-    write_header(target, &Header::of_left_alone(port, now, length));
+    write_header(target, &Header::for_left_alone(port, now, length));
     // SAFETY: the record holds MAX_FRAME bytes after its header.
     unsafe { copy_frame(context, target.add(HEADER_LEN), length) };
     record.submit(wake_up());
@@ -193,7 +193,7 @@ fn send_control(
         count_drop(tables, DropReason::RingFull);
         return 0;
     };
-    let header = Header::of_order(order, port, now, hop_control::LEN as u32);
+    let header = Header::for_order(order, port, now, hop_control::LEN as u32);
     let target = record.as_mut_ptr().cast::<u8>();
     write_header(target, &header);
     // SAFETY: the record is HEADER_LEN + hop_control::LEN bytes.

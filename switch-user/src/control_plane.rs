@@ -132,9 +132,9 @@ impl SwitchTables {
     ///
     /// # Panics
     /// As [`install_routes`](Self::install_routes).
-    pub fn stand_alone(&mut self, stations: &[[u8; 6]], groups: &[Vec<u8>], rows: &[usize]) {
-        for (row, station) in self.rows.ports.iter().zip(stations) {
-            row.address.store(address_to_u64(*station));
+    pub fn stand_alone(&mut self, mac_addresses: &[[u8; 6]], groups: &[Vec<u8>], rows: &[usize]) {
+        for (row, mac) in self.rows.ports.iter().zip(mac_addresses) {
+            row.address.store(address_to_u64(*mac));
             row.peer_address.store(0);
         }
         let hosts = u32::try_from(rows.len()).expect("a switch has few routes");
@@ -152,8 +152,8 @@ impl SwitchTables {
     pub fn observe_under<S: Scheme>(&self, policy: Policy, now: Nanos) {
         let config = &self.rows.config[0];
         for port in 0..config.ports {
-            for priority in priority::of_mask(config.lossless_classes) {
-                let at = Ingress::of(self, policy, port, priority).expect("the port has its rows");
+            for priority in priority::in_mask(config.lossless_classes) {
+                let at = Ingress::new(self, policy, port, priority).expect("the port has its rows");
                 S::observe(&at, now);
             }
         }
@@ -169,7 +169,7 @@ impl SwitchTables {
     /// returns to the shared pool. Only for schemes that reserve headroom per queue. Returns each queue's new headroom.
     pub fn set_headroom(&mut self, port: u32, wanted: Bytes) -> Bytes {
         let mut config = self.rows.config[0];
-        let lossless = priority::of_mask(config.lossless_classes);
+        let lossless = priority::in_mask(config.lossless_classes);
         let held = lossless.map(|priority| self.ingress(port, priority).headroom_bytes.load());
         let least = held.max().unwrap_or(0);
         let row = &self.rows.ports[port as usize].headroom_bytes;
@@ -289,7 +289,7 @@ pub(crate) mod tests {
     #[test]
     fn periodic_thresholds_store_tau() {
         let tables = tables();
-        let queue = |priority| Ingress::of(&tables, policy(), 1, priority).unwrap();
+        let queue = |priority| Ingress::new(&tables, policy(), 1, priority).unwrap();
         let (rising, steady) = (queue(CLASS), queue(Priority::new(4)));
         let average = &state::queue(&rising).unwrap().gradient_average;
         average.store(dsh::estimation::LINE_RATE.try_into().unwrap());

@@ -26,7 +26,7 @@ impl log::Log for Lines {
 
 impl EventLog {
     /// Opens the log of a loaded program.
-    pub fn of(program: &mut SwitchProgram, switch: &str) -> Result<Self, ProgramError> {
+    pub fn new(program: &mut SwitchProgram, switch: &str) -> Result<Self, ProgramError> {
         let lines = Lines { switch: switch.to_owned() };
         EbpfLogger::init_with_logger(program.ebpf(), lines)
             .map(Self)

@@ -36,7 +36,7 @@ impl Hook {
     }
 
     /// Returns the hosts' hook in a fabric whose switches use this hook: AF_XDP sockets receive their frames from XDP.
-    pub fn of_hosts(self) -> XdpHook {
+    pub fn host_hook(self) -> XdpHook {
         self.xdp().unwrap_or_default()
     }
 }

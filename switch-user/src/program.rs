@@ -166,7 +166,7 @@ impl SwitchProgram {
             _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("no array map {name}"))),
         };
         let tables = SwitchTables::mapped(capacity, array)?;
-        let clock = Region::of_array(array(names::CLOCK)?, 1)?;
+        let clock = Region::from_array(array(names::CLOCK)?, 1)?;
         Ok((Self { ebpf, hook, ring, passed: VecDeque::new(), clock }, tables))
     }
 

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_is_told_from_code_source_and_statistics() {
+    fn the_verdict_follows_from_code_source_and_statistics() {
         let linux_6_1 = "\
 ; bpf_xdp_load_bytes(context.ctx, 0, place, copied);
 1920: (b4) w2 = 0                     ; R2_w=0 refs=5

@@ -82,7 +82,7 @@ impl<T: FromBytes> Region<T> {
 
     /// Maps the memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
     #[cfg(feature = "kernel")]
-    pub fn of_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
+    pub fn from_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
         let memory = MmapOptions::new().len(Self::bytes(length)?).map_raw(map.as_raw_fd())?;
         Ok(Self::at(&Arc::new(memory), 0, length))
     }

@@ -130,12 +130,12 @@ struct Maps<F>(F);
 #[cfg(feature = "kernel")]
 impl<'a, F: Fn(&'static str) -> io::Result<BorrowedFd<'a>>> Source for Maps<F> {
     fn region<T: FromBytes>(&mut self, name: &'static str, rows: usize) -> io::Result<Region<T>> {
-        Region::of_array((self.0)(name)?, rows)
+        Region::from_array((self.0)(name)?, rows)
     }
 }
 
 impl Rows {
-    fn of(source: &mut impl Source, capacity: Capacity) -> io::Result<Self> {
+    fn new(source: &mut impl Source, capacity: Capacity) -> io::Result<Self> {
         let [ports, hosts, slots, class_rows, queue_rows] = [
             capacity.ports,
             capacity.hosts,
@@ -173,7 +173,7 @@ impl SwitchTables {
 
     /// Allocates the tables in an arena, which the switches of a fabric share.
     pub fn owned_in(arena: &mut Arena, capacity: Capacity) -> io::Result<Self> {
-        Ok(Self { is_mapped: false, prefixes: None, rows: Rows::of(arena, capacity)? })
+        Ok(Self { is_mapped: false, prefixes: None, rows: Rows::new(arena, capacity)? })
     }
 
     /// Maps the memory of a loaded program's maps; `map` finds a map by its name.
@@ -182,7 +182,7 @@ impl SwitchTables {
         capacity: Capacity,
         map: impl Fn(&'static str) -> io::Result<BorrowedFd<'a>>,
     ) -> io::Result<Self> {
-        Ok(Self { is_mapped: true, prefixes: None, rows: Rows::of(&mut Maps(map), capacity)? })
+        Ok(Self { is_mapped: true, prefixes: None, rows: Rows::new(&mut Maps(map), capacity)? })
     }
 
     /// Returns the tables with routes to these prefixes instead of consecutive addresses.

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_told_apart_and_told_of_in_order() {
+    fn queues_are_distinguished_and_reported_in_order() {
         let mut watchdog = watchdog();
         for (port, class) in [(1, 4), (0, 5), (1, 3), (0, 3)] {
             watchdog.hear(Picos(50), port, Priority::new(class), Picos(60), FOREVER);

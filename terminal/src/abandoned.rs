@@ -43,7 +43,7 @@ pub struct Process;
 #[cfg(not(feature = "kernel"))]
 impl Process {
     /// Stands for the process with this number.
-    pub const fn of(_: u32) -> Self {
+    pub const fn new(_: u32) -> Self {
         Self
     }
 }

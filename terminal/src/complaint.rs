@@ -46,7 +46,7 @@ impl Complaint {
     }
 
     /// Makes a complaint about an error, with the causes that the error's text leaves out, and with advice.
-    pub fn of(error: &(dyn Error + 'static)) -> Self {
+    pub fn from_error(error: &(dyn Error + 'static)) -> Self {
         match error.downcast_ref::<ScenarioError>() {
             Some(error) => error.into(),
             None => Self::new(crate::with_causes(error)),
@@ -203,7 +203,7 @@ mod tests {
     fn an_error_of_a_scenario_has_its_place() {
         let spot = Spot { name: "dir/a:b.toml", text: "a = 1\n  b = 2\n", span: Some(8..9) };
         let error = ScenarioError::at(&spot, "a key that no one knows", Some("leave it out"));
-        let complaint = Complaint::of(&error);
+        let complaint = Complaint::from_error(&error);
         assert_eq!(format!("error: {}", complaint.text()), error.to_string());
         let json = json!({
             "warning": complaint.text(),
@@ -218,6 +218,6 @@ mod tests {
         let json = json!({
             "error": whole.unlabelled(), "message": "it cannot be read", "file": "dir/a:b.toml"
         });
-        assert_eq!(Value::Object(Complaint::of(&whole).json("error")), json);
+        assert_eq!(Value::Object(Complaint::from_error(&whole).json("error")), json);
     }
 }

@@ -137,12 +137,12 @@ impl Guardian {
         let _ = ended.wait();
         self.process = Some(spawn(true)?);
         for (folder, made) in self.folders.clone() {
-            self.tell(ENTRUSTED, &made.to_string(), &folder);
+            self.send(ENTRUSTED, &made.to_string(), &folder);
         }
         Ok(true)
     }
 
-    fn tell(&mut self, kind: u8, number: &str, folder: &Path) {
+    fn send(&mut self, kind: u8, number: &str, folder: &Path) {
         let message = [&[kind], number.as_bytes(), folder.as_os_str().as_bytes(), &[END]].concat();
         if let Some(pipe) = self.process.as_mut().and_then(|process| process.stdin.as_mut()) {
             // The guardian of a run is not replaced when it is killed: the next run cleans up instead.
@@ -171,14 +171,14 @@ pub fn dismiss() {
 /// folders of this path were created for them.
 fn entrust(folder: &Path, made: usize) {
     let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
-    guardian.tell(ENTRUSTED, &made.to_string(), &folder);
+    guardian.send(ENTRUSTED, &made.to_string(), &folder);
     guardian.folders.insert(folder, made);
 }
 
 /// Informs the guardian that `folder` has no partial files any more.
 fn release(folder: &Path) {
     let (Some(mut guardian), Ok(folder)) = (guardian(), absolute(folder)) else { return };
-    guardian.tell(RELEASED, "", &folder);
+    guardian.send(RELEASED, "", &folder);
     guardian.folders.remove(&folder);
 }
 
@@ -186,7 +186,7 @@ fn release(folder: &Path) {
 pub fn watch(arguments: &Arguments) -> bool {
     detach();
     // Once it has ended, its number may be another's.
-    let run = Process::of(arguments.run);
+    let run = Process::new(arguments.run);
     let folders = entrusted(&mut io::stdin().lock());
     // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
     while parent_id() == arguments.run {
@@ -260,8 +260,8 @@ fn close_inherited() {
 #[cfg(not(target_os = "linux"))]
 fn close_inherited() {
     /// A process may have more descriptors, but a shell or a test passes lower ones.
-    const MOST: libc::c_int = 4096;
-    for descriptor in libc::STDERR_FILENO + 1..MOST {
+    const MAX: libc::c_int = 4096;
+    for descriptor in libc::STDERR_FILENO + 1..MAX {
         // SAFETY: no descriptor in this range belongs to anything in this process.
         unsafe { libc::close(descriptor) };
     }

@@ -59,5 +59,5 @@ pub fn say(line: impl Display) {
 
 /// Prints an error with its causes and its advice. Returns `exit`, the command's exit status.
 pub fn complain(error: &(dyn Error + 'static), exit: Exit) -> Exit {
-    json_errors::error(Complaint::of(error), exit)
+    json_errors::error(Complaint::from_error(error), exit)
 }

@@ -53,11 +53,11 @@ impl Paused {
     /// Starts a test with more arguments and waits until it is set up.
     pub fn start_with(test: &str, arguments: &[&str]) -> Self {
         let own = ["selftest", "--only", test, "--pause"];
-        Self::of(test, &mut xoff(own.into_iter().chain(arguments.iter().copied())))
+        Self::new(test, &mut xoff(own.into_iter().chain(arguments.iter().copied())))
     }
 
     /// Starts a command that selects the test and has `--pause`, and waits until the test is set up.
-    pub fn of(test: &str, command: &mut Command) -> Self {
+    pub fn new(test: &str, command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary can be started");
         let mut errors = BufReader::new(child.stderr.take().expect("it is piped"));

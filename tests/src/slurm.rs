@@ -64,17 +64,17 @@ impl Slurm {
         let commands = shell.stdin.take().expect("it is piped");
         let mut this = Self { folder, root, shell, commands };
         let path = this.folder.path().display().to_string();
-        this.tell(&format!(
+        this.run(&format!(
             "munged --force --key-file={path}/munge.key --socket={path}/munge.sock --pid-file={path}/munged.pid \
              --log-file={path}/munged.log --seed-file={path}/munge.seed"
         ));
-        this.tell("slurmctld");
+        this.run("slurmctld");
         this.start_slurmd();
         this
     }
 
     /// Has the first process of Slurm's namespace do something.
-    pub fn tell(&mut self, line: &str) {
+    pub fn run(&mut self, line: &str) {
         writeln!(self.commands, "{line}").expect("the shell is there");
         self.commands.flush().expect("the shell is there");
     }
@@ -82,7 +82,7 @@ impl Slurm {
     /// Starts slurmd, and waits until its node takes jobs.
     pub fn start_slurmd(&mut self) {
         let stepd = self.root.join("usr/sbin/slurmstepd");
-        self.tell(&format!("slurmd -d {}", stepd.display()));
+        self.run(&format!("slurmd -d {}", stepd.display()));
         self.await_that("the node takes jobs", |slurm| {
             slurm.ask("sinfo", &["--noheader", "--format=%T"]).stdout.trim() == "idle"
         });
@@ -90,9 +90,7 @@ impl Slurm {
 
     /// Kills slurmd and the processes of its jobs.
     pub fn kill_slurmd(&mut self) {
-        self.tell(
-            "kill -9 $(grep -lE '^(slurmd|slurmstepd|xoff)' /proc/[0-9]*/comm | cut -d/ -f3)",
-        );
+        self.run("kill -9 $(grep -lE '^(slurmd|slurmstepd|xoff)' /proc/[0-9]*/comm | cut -d/ -f3)");
     }
 
     /// Runs a program of Slurm to its end.

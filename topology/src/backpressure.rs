@@ -35,13 +35,13 @@ impl BackpressureGraph {
     /// The graph of the present routes: shortest paths, static routes, and routes of flows.
     ///
     /// `groups` are [`Racks::by_routes`].
-    pub fn of_routes(fabric: &Fabric, groups: &Racks) -> Self {
+    pub fn from_routes(fabric: &Fabric, groups: &Racks) -> Self {
         Self { nodes: egress_ports(fabric), turns: turns(fabric, groups) }
     }
 
     /// The graph of all turns of all switches, including turns back to the ingress port. It covers any routes,
     /// wrong ones included, and any failure of links.
-    pub fn of_all_turns(fabric: &Fabric) -> Self {
+    pub fn from_all_turns(fabric: &Fabric) -> Self {
         let onward = |wire: &Wire| {
             let ends = [wire.from, wire.to].map(|node| fabric.node(node));
             if ends.iter().any(|node| matches!(node.kind, NodeKind::Host(_))) {

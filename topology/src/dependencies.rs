@@ -73,7 +73,7 @@ pub(super) fn turns(fabric: &Fabric, groups: &Racks) -> Vec<Vec<u32>> {
         let reaches = Reach::to_group(fabric, groups, group, None).into_iter();
         reaches.for_each(|reach| follow(reach, groups.hosts(group)));
     }
-    for reach in Reach::of_flows(fabric, groups) {
+    for reach in Reach::for_flows(fabric, groups) {
         let receiver = reach.traffic.destination;
         follow(reach, &[receiver]);
     }

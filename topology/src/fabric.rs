@@ -266,7 +266,7 @@ impl Fabric {
             return Ok(());
         }
         let groups = Racks::by_routes(self);
-        let of_group = |host| groups.of_host(host);
+        let of_group = |host| groups.rack_of(host);
         let mut followed = BTreeSet::new();
         let hosts: BTreeSet<HostId> =
             self.static_routes.iter().filter_map(|(_, frames, _)| frames.destination).collect();

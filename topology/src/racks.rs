@@ -16,7 +16,7 @@ pub struct Racks {
 
 impl Racks {
     /// The racks of a fabric.
-    pub fn of(fabric: &Fabric) -> Self {
+    pub fn new(fabric: &Fabric) -> Self {
         Self::divided(fabric, |_| ())
     }
 
@@ -66,7 +66,7 @@ impl Racks {
     }
 
     /// The rack of a host.
-    pub fn of_host(&self, host: HostId) -> usize {
+    pub fn rack_of(&self, host: HostId) -> usize {
         self.rack_of[host.0 as usize] as usize
     }
 }

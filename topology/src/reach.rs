@@ -38,35 +38,35 @@ impl Reach {
             // Hosts of one group send to each other, too.
             let receiver = if source == destination { hosts.last() } else { hosts.first() };
             let (sender, receiver) = (groups.hosts(source)[0], *receiver.expect("it has a host"));
-            let traffic = Traffic::between(sender, receiver).of(class);
+            let traffic = Traffic::between(sender, receiver).with_class(class);
             if sender == receiver || !fabric.reaches(sender, receiver) {
                 continue;
             }
             if fabric.static_routes().name_pair(class, sender, receiver) {
-                reaches.push(Self::of(fabric, groups, traffic, vec![source]));
+                reaches.push(Self::new(fabric, groups, traffic, vec![source]));
             } else {
                 shared.push(source);
             }
         }
         if !shared.is_empty() {
             let traffic = Traffic { class, source: None, destination: hosts[0] };
-            reaches.push(Self::of(fabric, groups, traffic, shared));
+            reaches.push(Self::new(fabric, groups, traffic, shared));
         }
         reaches
     }
 
     /// The paths of all flows that have their own routes.
-    pub fn of_flows(fabric: &Fabric, groups: &Racks) -> Vec<Self> {
+    pub fn for_flows(fabric: &Fabric, groups: &Racks) -> Vec<Self> {
         let of = |traffic: Traffic| {
-            let source = groups.of_host(traffic.source.expect("flows have senders"));
-            Self::of(fabric, groups, traffic, vec![source])
+            let source = groups.rack_of(traffic.source.expect("flows have senders"));
+            Self::new(fabric, groups, traffic, vec![source])
         };
         fabric.static_routes().flows().map(of).collect()
     }
 
     /// # Panics
     /// If frames do not arrive, which earlier checks of the fabric exclude.
-    fn of(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Self {
+    fn new(fabric: &Fabric, groups: &Racks, traffic: Traffic, sources: Vec<usize>) -> Self {
         let starts = sources.iter().map(|&source| groups.switch(source));
         let switches = fabric.switches_of(traffic, starts).expect("all routes have been checked");
         let count = fabric.switch_count() as usize;
@@ -104,7 +104,7 @@ impl Reach {
         source: HostId,
         destination: HostId,
     ) -> Vec<WireId> {
-        let traffic = Traffic::between(source, destination).of(self.traffic.class);
+        let traffic = Traffic::between(source, destination).with_class(self.traffic.class);
         let further = |switch: SwitchId, port: u16| match fabric
             .ends(fabric.switch(switch).ports[port as usize])
             .to
@@ -166,8 +166,8 @@ impl Fabric {
                         way.push((next, 0));
                     }
                     Seen::Open => {
-                        let circle = way.iter().map(|(switch, _)| *switch);
-                        let members = circle.skip_while(|switch| *switch != next).collect();
+                        let cycle = way.iter().map(|(switch, _)| *switch);
+                        let members = cycle.skip_while(|switch| *switch != next).collect();
                         return Err(RouteFault { traffic, kind: RouteFaultKind::Loop(members) });
                     }
                     Seen::Done => {}

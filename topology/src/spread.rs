@@ -19,7 +19,7 @@ impl Spread {
     /// flows of `class` if there is one. What cannot reach its destination is on no wire.
     ///
     /// `groups` are [`Racks::by_routes`].
-    pub fn of(fabric: &Fabric, groups: &Racks, class: Option<FlowClass>, demand: &[u128]) -> Self {
+    pub fn new(fabric: &Fabric, groups: &Racks, class: Option<FlowClass>, demand: &[u128]) -> Self {
         let mut shares = vec![0; fabric.wires().len()];
         for destination in 0..groups.len() {
             for reach in Reach::to_group(fabric, groups, destination, class) {
@@ -80,10 +80,10 @@ mod tests {
 
     fn shares(plan: &Plan) -> Vec<(String, u128)> {
         let fabric = Fabric::build(plan).unwrap();
-        let racks = Racks::of(&fabric);
+        let racks = Racks::new(&fabric);
         let mut demand = vec![0; racks.len() * racks.len()];
         demand[racks.len() - 1] = 12;
-        let spread = Spread::of(&fabric, &racks, None, &demand);
+        let spread = Spread::new(&fabric, &racks, None, &demand);
         let shares = (0..).map(WireId).zip(fabric.wires());
         shares
             .filter(|(id, _)| spread.on(*id) > 0)

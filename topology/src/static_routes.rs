@@ -37,7 +37,7 @@ impl Traffic {
 
     /// Replaces the class.
     #[must_use]
-    pub fn of(self, class: Option<FlowClass>) -> Self {
+    pub fn with_class(self, class: Option<FlowClass>) -> Self {
         Self { class, ..self }
     }
 
@@ -120,8 +120,9 @@ impl StaticRoutes {
 
     /// The flows that have their own routes.
     pub fn flows(&self) -> impl Iterator<Item = Traffic> {
-        let flow =
-            |&(class, source, destination)| Traffic::between(source, destination).of(Some(class));
+        let flow = |&(class, source, destination)| {
+            Traffic::between(source, destination).with_class(Some(class))
+        };
         self.flows.iter().map(flow)
     }
 

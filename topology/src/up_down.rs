@@ -23,7 +23,7 @@ pub struct UpDown {
 
 impl UpDown {
     /// The order of a fabric.
-    pub fn of(fabric: &Fabric) -> Self {
+    pub fn new(fabric: &Fabric) -> Self {
         let (levels, distances) = (fabric.levels(), root_distances(fabric));
         let mut nodes: Vec<NodeId> = (0..levels.len()).map(NodeId::at).collect();
         let key = |node: &NodeId| {
@@ -47,7 +47,7 @@ impl UpDown {
     /// The turns of a switch by which frames come down and go up again: from each port that leads to a higher
     /// switch to each such port, itself included. Ordered by ingress port, then by egress port.
     ///
-    /// Without them no cycle is left in [`of_all_turns`](super::BackpressureGraph::of_all_turns).
+    /// Without them no cycle is left in [`from_all_turns`](super::BackpressureGraph::from_all_turns).
     pub fn elided(&self, fabric: &Fabric, switch: SwitchId) -> Vec<Turn> {
         let ports = (0..).zip(&fabric.switch(switch).ports);
         let up: Vec<u16> =

@@ -34,9 +34,9 @@ pub struct Kind {
 }
 
 /// Maximum time, a day: sums of two hundred spans still fit into 64 bits of picoseconds.
-pub const LONGEST_TIME: u64 = 86_400 * 1_000_000_000_000;
+pub const MAX_TIME: u64 = 86_400 * 1_000_000_000_000;
 /// Maximum size, a petabyte: twenty hours at 100 Gbit/s.
-const LARGEST_SIZE: u64 = 1_000_000_000_000_000;
+const MAX_SIZE: u64 = 1_000_000_000_000_000;
 /// Maximum rate: above 8 Tbit/s a byte takes less than a picosecond, the unit of time.
 const FASTEST_RATE: u64 = 8_000_000_000_000;
 /// Minimum rate: below it a pause of 65535 quanta would last for hours.
@@ -113,7 +113,7 @@ impl Dimension for Picos {
         ],
         spellings: MICROSECONDS,
         example: "10us",
-        largest: LONGEST_TIME,
+        largest: MAX_TIME,
         smallest: 0,
     };
     fn from_base(base: u64) -> Self {
@@ -150,7 +150,7 @@ impl Dimension for Propagation {
         ],
         spellings: MICROSECONDS,
         example: "1us",
-        largest: LONGEST_TIME,
+        largest: MAX_TIME,
         smallest: 0,
     };
     fn from_base(base: u64) -> Self {
@@ -178,7 +178,7 @@ impl Dimension for Bytes {
         // No spelling `M`, which may be a megabyte or a mebibyte.
         spellings: &[],
         example: "200kB",
-        largest: LARGEST_SIZE,
+        largest: MAX_SIZE,
         smallest: 0,
     };
     fn from_base(base: u64) -> Self {

@@ -25,7 +25,7 @@ impl Ratio {
     /// Reads `a/b`, `a`, or `a.b` if the decimals fit into 32 bits; above zero.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some((whole, fraction)) = text.split_once('.') {
-            return Self::of_decimals(whole, fraction).ok_or_else(|| {
+            return Self::from_decimals(whole, fraction).ok_or_else(|| {
                 let title = format!("`{text}` is not a ratio of numbers below 2^32");
                 Refusal::new(title, RATIO_ADVICE)
             });
@@ -42,7 +42,7 @@ impl Ratio {
     }
 
     /// Returns a decimal number in lowest terms.
-    fn of_decimals(whole: &str, fraction: &str) -> Option<Self> {
+    fn from_decimals(whole: &str, fraction: &str) -> Option<Self> {
         let are_digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if !are_digits(whole) || !are_digits(fraction) {
             return None;
@@ -58,7 +58,7 @@ impl Ratio {
     }
 
     /// Returns `value` times the ratio, rounded down; saturates.
-    pub fn of(self, value: u64) -> u64 {
+    pub fn scale(self, value: u64) -> u64 {
         let product = u128::from(value) * u128::from(self.numerator);
         u64::try_from(product / u128::from(self.denominator)).unwrap_or(u64::MAX)
     }
@@ -274,8 +274,8 @@ mod tests {
         for text in ["0.0000000001", "4294967296.0", "0.3333333333", "99999999999999999999.0"] {
             assert!(Ratio::parse(text).is_err(), "{text} takes more than 32 bits");
         }
-        assert_eq!(Ratio::new(1, 3).of(10), 3);
-        assert_eq!(Ratio::new(u32::MAX, 1).of(u64::MAX / 2), u64::MAX);
+        assert_eq!(Ratio::new(1, 3).scale(10), 3);
+        assert_eq!(Ratio::new(u32::MAX, 1).scale(u64::MAX / 2), u64::MAX);
     }
     #[test]
     fn a_fine_probability_takes_its_part_and_what_one_in_millionths_takes() {

@@ -30,7 +30,7 @@ impl Refusal {
     }
 
     /// Parses the text of a refusal, because serde passes only texts.
-    pub fn of_text(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let (is_sentence, text) = match text.strip_prefix('\n') {
             Some(text) => (true, text),
             None => (false, text),
@@ -68,13 +68,13 @@ mod tests {
     fn a_title_cannot_pass_for_the_help() {
         let refusal = Refusal::new("`a\nhelp: b` is not a size", "write \"1MB\"");
         assert_eq!(refusal.to_string(), "`a\\nhelp: b` is not a size\nwrite \"1MB\"");
-        let read = Refusal::of_text(&refusal.to_string());
+        let read = Refusal::from_text(&refusal.to_string());
         assert_eq!(
             (read.title, read.help.as_str()),
             ("`a\\nhelp: b` is not a size".into(), "write \"1MB\"")
         );
         assert_eq!(Refusal::new("a", "").to_string(), "a");
         let sentence = Refusal::sentence("a", "b");
-        assert_eq!(Refusal::of_text(&sentence.to_string()), sentence);
+        assert_eq!(Refusal::from_text(&sentence.to_string()), sentence);
     }
 }

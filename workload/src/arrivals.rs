@@ -33,7 +33,7 @@ pub fn whole(due: u128) -> Picos {
     Picos((due >> GAP_BITS).try_into().expect("flows start before their window ends"))
 }
 /// Maximum gap, 2^57 ps or forty hours: longer than a run.
-const LONGEST_GAP: u128 = 1 << (57 + GAP_BITS);
+const MAX_GAP: u128 = 1 << (57 + GAP_BITS);
 
 /// Returns the mean gap between flows of `mean_q16` bytes (16 fractional bits, below 2^64 bytes) at
 /// a rate of payload, in picoseconds with `GAP_BITS` fractional bits.
@@ -42,12 +42,12 @@ pub fn mean_gap(mean_q16: u128, rate: PayloadRate) -> u128 {
     // Beyond 2^56 bytes the product would overflow, so both sides drop 16 fractional bits.
     let spared = if mean_q16 >> 72 == 0 { 0 } else { 16 };
     let bits = ((mean_q16 >> spared) * BIT_PICOS_PER_BYTE) << (GAP_BITS + 8 - 16);
-    (bits / (rate.0 >> spared).max(1)).clamp(1, LONGEST_GAP)
+    (bits / (rate.0 >> spared).max(1)).clamp(1, MAX_GAP)
 }
 
 /// Returns the mean gap between batches of `batch` flows, limited as in [`mean_gap`].
 pub fn batch_gap(mean_q16: u128, rate: PayloadRate, batch: u32) -> u128 {
-    (mean_gap(mean_q16, rate) * u128::from(batch)).min(LONGEST_GAP)
+    (mean_gap(mean_q16, rate) * u128::from(batch)).min(MAX_GAP)
 }
 
 /// Returns a given gap in the unit of [`mean_gap`].

@@ -26,14 +26,14 @@ impl Demand {
     pub fn send(&mut self, source: HostId, destination: HostId, amount: u128, groups: &Racks) {
         self.sent[source.0 as usize] += amount;
         self.received[destination.0 as usize] += amount;
-        let place = groups.of_host(source) * self.groups + groups.of_host(destination);
+        let place = groups.rack_of(source) * self.groups + groups.rack_of(destination);
         self.between[place] += amount;
         self.total += amount;
     }
 
     /// Adds an amount from one host to each of the other `hosts` - 1.
     pub fn send_evenly(&mut self, source: HostId, amount: u128, hosts: u32, groups: &Racks) {
-        let own = groups.of_host(source);
+        let own = groups.rack_of(source);
         for group in 0..groups.len() {
             let receivers = groups.hosts(group).len() - usize::from(group == own);
             self.between[own * self.groups + group] += amount * receivers as u128;
@@ -57,7 +57,7 @@ impl Demand {
     /// Returns the share of all traffic that crosses each wire, by [`WireId`], in [`SHARE_UNIT`]s; above zero if any
     /// traffic crosses the wire. With `class`, the traffic takes the routes of this class of flows.
     pub fn shares(&self, fabric: &Fabric, groups: &Racks, class: Option<FlowClass>) -> Vec<u128> {
-        let spread = Spread::of(fabric, groups, class, &self.between);
+        let spread = Spread::new(fabric, groups, class, &self.between);
         let share = |(id, wire): (WireId, &topology::Wire)| {
             let amount = match (fabric.node(wire.from).kind, fabric.node(wire.to).kind) {
                 (NodeKind::Host(HostId(host)), _) => self.sent[host as usize] * SHARE_UNIT,

@@ -16,7 +16,7 @@ use super::random::RandomStream;
 /// Probability one, in the unit of `Point::cumulative`.
 pub const CERTAIN: u64 = 1_000_000_000_000;
 /// Maximum size in a table: a terabyte, a minute and a half at 100 Gbit/s.
-pub const LARGEST_SIZE: u64 = 1_000_000_000_000;
+pub const MAX_SIZE: u64 = 1_000_000_000_000;
 
 /// An error in a file and its place. Title and help do not quote the file, because it may be the wrong one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,9 +178,9 @@ fn read_line(line: &str, start: usize, unit: Option<Bytes>) -> Result<Line, File
         .and_then(|size| size.checked_mul(unit))
         .filter(|bytes| bytes.is_multiple_of(decimal::ONE))
         .and_then(|bytes| u64::try_from(bytes / decimal::ONE).ok())
-        .filter(|bytes| *bytes <= LARGEST_SIZE)
+        .filter(|bytes| *bytes <= MAX_SIZE)
         .ok_or_else(|| {
-            let help = format!("write a whole number of bytes from 0 to {LARGEST_SIZE}");
+            let help = format!("write a whole number of bytes from 0 to {MAX_SIZE}");
             at(size, "not a size".into(), help)
         })?;
     let probability = decimal::parse(probability).ok_or_else(|| {

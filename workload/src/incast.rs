@@ -115,7 +115,7 @@ impl IncastParties {
         reach: IncastReach,
         racks: Arc<Racks>,
     ) -> Self {
-        senders.sort_by_key(|&host| (racks.of_host(host), host));
+        senders.sort_by_key(|&host| (racks.rack_of(host), host));
         receivers.sort();
         let reach = match reach {
             IncastReach::OtherRacks if racks.len() == 1 => IncastReach::AllRacks,
@@ -130,9 +130,9 @@ impl IncastParties {
 
     /// Returns true if a flow may go from one host to another.
     pub fn may_send(&self, from: HostId, to: HostId) -> bool {
-        let place = |host: HostId| (self.racks.of_host(host), host);
+        let place = |host: HostId| (self.racks.rack_of(host), host);
         let sends = self.senders.binary_search_by_key(&place(from), |&host| place(host)).is_ok();
-        let [sending, receiving] = [from, to].map(|host| self.racks.of_host(host));
+        let [sending, receiving] = [from, to].map(|host| self.racks.rack_of(host));
         let in_reach = match self.reach {
             IncastReach::OtherRacks => sending != receiving,
             IncastReach::AllRacks => true,
@@ -163,11 +163,11 @@ impl IncastParties {
 
     /// Returns the indexes of hosts that can send to a receiver, ascending.
     fn eligible_places(&self, receiver: HostId) -> [Range<usize>; 2] {
-        let rack = self.racks.of_host(receiver);
-        let place = |&host: &HostId| (self.racks.of_host(host), host);
+        let rack = self.racks.rack_of(receiver);
+        let place = |&host: &HostId| (self.racks.rack_of(host), host);
         let of_rack = |rack| {
-            let first = self.senders.partition_point(|host| self.racks.of_host(*host) < rack);
-            first..self.senders.partition_point(|host| self.racks.of_host(*host) <= rack)
+            let first = self.senders.partition_point(|host| self.racks.rack_of(*host) < rack);
+            first..self.senders.partition_point(|host| self.racks.rack_of(*host) <= rack)
         };
         let excluded = match self.reach {
             IncastReach::OtherRacks => of_rack(rack),

@@ -39,7 +39,7 @@ mod tests;
 
 pub use arrivals::{ArrivalRecipe, GAP_BITS, PayloadRate, batch_gap, exact_gap, mean_gap};
 pub use demand::Demand;
-pub use distribution::{CERTAIN, FileFault, LARGEST_SIZE, SizeDistribution};
+pub use distribution::{CERTAIN, FileFault, MAX_SIZE, SizeDistribution};
 pub use exchange::{AllToAllRecipe, PermutationRecipe};
 pub use flow::{Flow, Length, PriorityChoice, SizeChoice, Stamp, Window};
 pub use incast::{Degree, IncastParties, IncastReach, IncastRecipe};

@@ -12,7 +12,7 @@ const RATE_BITS: u32 = 8;
 const SHARE_BITS: u32 = 32;
 
 /// Returns the payload that links of these rates carry at a load in millionths.
-pub fn of_links(
+pub fn link_load_rate(
     rates: impl IntoIterator<Item = BitsPerSecond>,
     load_millionths: u32,
 ) -> PayloadRate {
@@ -22,7 +22,7 @@ pub fn of_links(
 
 /// Returns the payload rate at which a demand loads the core's wires, as a mean over the wires that it uses. With
 /// `class`, the flows take the routes of this class. `None` if the demand uses no core wire.
-pub fn of_core(
+pub fn core_load_rate(
     fabric: &Fabric,
     groups: &Racks,
     demand: &Demand,
@@ -33,7 +33,8 @@ pub fn of_core(
     let used: Vec<WireId> =
         fabric.core_wires().into_iter().filter(|wire| shares[wire.0 as usize] > 0).collect();
     let crossings: u128 = used.iter().map(|wire| shares[wire.0 as usize]).sum();
-    let PayloadRate(full) = of_links(used.iter().map(|id| fabric.wire(*id).rate), load_millionths);
+    let PayloadRate(full) =
+        link_load_rate(used.iter().map(|id| fabric.wire(*id).rate), load_millionths);
     (crossings > 0).then(|| PayloadRate((full << SHARE_BITS) / crossings))
 }
 

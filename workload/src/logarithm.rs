@@ -47,7 +47,7 @@ const MANTISSA_BITS: u32 = 40;
 
 impl Factor {
     /// Returns `value` times the factor, limited to 2^128 - 1; `value` is below 2^86.
-    pub fn of(self, value: u128) -> u128 {
+    pub fn scale(self, value: u128) -> u128 {
         let product = value * u128::from(self.mantissa);
         let shift = MANTISSA_BITS.cast_signed() - self.exponent;
         if shift >= 128 {
@@ -129,10 +129,10 @@ mod tests {
 
     #[test]
     fn factors_multiply_and_saturate() {
-        assert_eq!(exponential(0).of(1000), 1000);
+        assert_eq!(exponential(0).scale(1000), 1000);
         let large = exponential(80 << FRACTION_BITS);
-        assert_eq!(large.of(1 << 80), u128::MAX);
-        assert_eq!(large.of(0), 0);
-        assert_eq!(exponential(-100 << FRACTION_BITS).of(1 << 80), 0);
+        assert_eq!(large.scale(1 << 80), u128::MAX);
+        assert_eq!(large.scale(0), 0);
+        assert_eq!(exponential(-100 << FRACTION_BITS).scale(1 << 80), 0);
     }
 }

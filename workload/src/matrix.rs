@@ -21,7 +21,7 @@ pub struct PairMatrix {
 /// Unit of weights, a millionth.
 const WEIGHT_UNIT: u128 = decimal::ONE / 1_000_000;
 /// Maximum weight, so that rows of 4096 still fit into 64 bits.
-const LARGEST_WEIGHT: u64 = 1_000_000_000;
+const MAX_WEIGHT: u64 = 1_000_000_000;
 
 impl PairMatrix {
     /// Parses a matrix for `hosts` hosts.
@@ -111,10 +111,10 @@ fn parse_row(
         let weight = decimal::parse(field)
             .filter(|weight| weight.is_multiple_of(WEIGHT_UNIT))
             .map(|weight| weight / WEIGHT_UNIT)
-            .filter(|weight| *weight <= u128::from(LARGEST_WEIGHT) * 1_000_000);
+            .filter(|weight| *weight <= u128::from(MAX_WEIGHT) * 1_000_000);
         let Some(weight) = weight else {
             let title = "not a weight".into();
-            let help = format!("write a number from 0 to {LARGEST_WEIGHT}, with up to six places");
+            let help = format!("write a number from 0 to {MAX_WEIGHT}, with up to six places");
             return Err(FileFault { span, title, help });
         };
         if weight > 0 && receiver == sender {

@@ -64,7 +64,7 @@ impl Pairs {
             }
             Self::NextRack { racks, hosts } => {
                 from.0.max(to.0) < *hosts
-                    && racks.of_host(to) == next_rack(racks, racks.of_host(from))
+                    && racks.rack_of(to) == next_rack(racks, racks.rack_of(from))
             }
             Self::Matrix(matrix) => matrix.has_pair(from, to),
         }
@@ -85,7 +85,7 @@ impl Pairs {
                 }
             },
             Self::NextRack { racks, .. } => {
-                *random.pick(racks.hosts(next_rack(racks, racks.of_host(sender))))
+                *random.pick(racks.hosts(next_rack(racks, racks.rack_of(sender))))
             }
             Self::Matrix(matrix) => matrix.draw(sender, random),
         }
@@ -104,7 +104,7 @@ impl Pairs {
                     others().for_each(|&receiver| demand.send(sender, receiver, each, groups));
                 }
                 Self::NextRack { racks, .. } => {
-                    let receivers = racks.hosts(next_rack(racks, racks.of_host(sender)));
+                    let receivers = racks.hosts(next_rack(racks, racks.rack_of(sender)));
                     let each = weight * DEMAND_UNIT / receivers.len() as u128;
                     for &to in receivers {
                         demand.send(sender, to, each, groups);

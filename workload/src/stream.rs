@@ -217,7 +217,7 @@ pub struct MaterialisedFlows(OnceLock<Vec<Flow>>);
 
 impl MaterialisedFlows {
     /// Returns the flows of these sources. Call it with equal arguments each time.
-    pub fn of(&self, sources: &[Source], seed: u64) -> &[Flow] {
+    pub fn get(&self, sources: &[Source], seed: u64) -> &[Flow] {
         self.0.get_or_init(|| FlowStream::new(sources, seed).collect())
     }
 }

@@ -32,14 +32,14 @@ impl Gaps {
                 // E[exp(sigma Z)] = exp(sigma^2 / 2): with this subtracted, the mean is one.
                 let power = sigma * i128::from(normal(stream)) / 1000
                     - ((sigma * sigma) << FRACTION_BITS) / 2_000_000;
-                exponential(power).of(mean)
+                exponential(power).scale(mean)
             }
         }
     }
 }
 
 /// Draws a standard normal variate with 48 fractional bits, by Marsaglia's polar method: for a
-/// point (u, v) in the unit circle with s = u^2 + v^2, it is u / sqrt(s) x sqrt(-2 ln s).
+/// point (u, v) in the unit cycle with s = u^2 + v^2, it is u / sqrt(s) x sqrt(-2 ln s).
 fn normal(stream: &mut RandomStream) -> i64 {
     loop {
         let [u, v] = [0; 2].map(|_| i128::from(stream.bits().cast_signed()));

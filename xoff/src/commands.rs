@@ -177,7 +177,7 @@ impl Arguments {
 /// be determined.
 #[cfg(feature = "kernel")]
 fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
-    let folder = file.to_str().and_then(|name| LiveFolder::of(name).ok());
+    let folder = file.to_str().and_then(|name| LiveFolder::new(name).ok());
     let Some(folder) = folder.filter(|_| !file.exists()) else { return Ok(None) };
     match folder.is_there() {
         Ok(is_there) => Ok(is_there.then_some(folder)),

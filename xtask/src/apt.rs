@@ -17,7 +17,7 @@ pub struct Apt {
 impl Apt {
     /// The suite `name` (such as `testing`) of the archive that this machine uses; lists go to `folder`, and nothing of the
     /// machine's own changes.
-    pub fn of_suite(name: &str, folder: &Path) -> Result<Self> {
+    pub fn for_suite(name: &str, folder: &Path) -> Result<Self> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)) {
             bail!("`{name}` is no name of a suite such as testing or bookworm-backports");
         }

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workplace_is_told_from_the_tail_of_another_path() {
+    fn a_workplace_is_distinguished_from_the_tail_of_another_path() {
         let workplace = WORKPLACES[0];
         assert!(names(format!("see {workplace}notes").as_bytes(), workplace));
         assert!(names(format!("{workplace}notes").as_bytes(), workplace));

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn build_settings_are_told_from_cargos_own_places() {
+    fn build_settings_are_distinguished_from_cargos_own_places() {
         for setting in ["CARGO", "CARGO_BUILD_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTFLAGS"] {
             assert!(is_build_setting(setting), "{setting}");
         }

@@ -58,7 +58,7 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
     }
     let kernels = wanted.iter().map(|wanted| KernelPackage::fetch(wanted, &laboratory.folder));
     let mut kernels = kernels.collect::<Result<Vec<_>>>()?;
-    tell_apart(&mut kernels)?;
+    distinguish(&mut kernels)?;
     let mut rows = Vec::new();
     let mut sound = true;
     for (kernel, ended) in laboratory.boot_all(&kernels, programs) {
@@ -89,7 +89,7 @@ pub fn run(wanted: &[String], programs: bool) -> Result<()> {
 
 /// Boots a kernel that is named twice, as by its series and as the newest, once. Consoles and reports are called by releases, so two
 /// kernels of one are refused.
-fn tell_apart(kernels: &mut Vec<KernelPackage>) -> Result<()> {
+fn distinguish(kernels: &mut Vec<KernelPackage>) -> Result<()> {
     let mut images: Vec<PathBuf> = Vec::new();
     kernels.retain(|kernel| {
         let image = kernel.image().to_owned();

@@ -54,7 +54,7 @@ fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
         let out = out.display();
         return Err(format!("{out} is not a report of xoff: name another file with --out").into());
     }
-    let report = report::of(folders).map_err(|error| error.to_string())?;
+    let report = report::build(folders).map_err(|error| error.to_string())?;
     for path in [Some(out), figures.as_ref()].into_iter().flatten() {
         if crate::report::is_in(path, folders) {
             let path = path.display();

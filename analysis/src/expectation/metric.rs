@@ -20,10 +20,10 @@ const ENDED: &str = "ended";
 pub(super) struct Metrics(BTreeMap<String, Kind>);
 
 impl Metrics {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let paths = metric_names(scenario).into_iter();
         let mut kinds: BTreeMap<_, _> =
-            paths.map(|path| (path.clone(), Kind::of_path(&path))).collect();
+            paths.map(|path| (path.clone(), Kind::from_path(&path))).collect();
         for path in truths(&fullest(scenario)).into_keys() {
             kinds.insert(path, Kind::Truth);
         }
@@ -78,21 +78,21 @@ pub(super) struct Found {
 }
 
 impl Found {
-    pub(super) fn of(summary: &Summary) -> Self {
+    pub(super) fn new(summary: &Summary) -> Self {
         let json = serde_json::to_value(summary).expect("a summary has string keys only");
         let ended = json[ENDED].as_str().unwrap_or_default().to_owned();
-        Self { numbers: results::Metrics::of(summary), truths: truths(summary), ended }
+        Self { numbers: results::Metrics::new(summary), truths: truths(summary), ended }
     }
 
     pub(super) fn value(&self, path: &str) -> Finding {
         if path == ENDED {
-            return Finding::of(Quantity::Text(self.ended.clone()), FILE.into());
+            return Finding::new(Quantity::Text(self.ended.clone()), FILE.into());
         }
         if let Some(truth) = self.truths.get(path) {
-            return Finding::of(Quantity::Truth(*truth), FILE.into());
+            return Finding::new(Quantity::Truth(*truth), FILE.into());
         }
         match self.numbers.sample(path) {
-            Sample::Of(number) => Finding::of(Quantity::Number(number), FILE.into()),
+            Sample::Of(number) => Finding::new(Quantity::Number(number), FILE.into()),
             Sample::Incomplete => {
                 let done = |key| self.numbers.value(key).map_or(String::new(), |it| it.to_string());
                 let (completed, total) = (done("flows_completed"), done("flows_total"));

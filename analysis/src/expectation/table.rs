@@ -28,7 +28,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Finds a table by a name in [`results::TABLES`].
-    pub(super) fn of(
+    pub(super) fn new(
         name: &str,
         scenario: &Scenario,
         written: &Written,
@@ -49,7 +49,7 @@ impl Known {
 
     fn column(&self, name: &str, key: &str, written: &Written) -> Result<Kind, ScenarioError> {
         if let Some(column) = self.find(name) {
-            return Ok(Kind::of_column(column));
+            return Ok(Kind::from_column(column));
         }
         let title = format!("{} has no column `{name}`", self.file);
         let names = self.columns.iter().map(|column| column.name);
@@ -152,7 +152,7 @@ impl Known {
         let find = |name: &str| self.find(name).expect("`check` has accepted it");
         let filter = filter.iter().map(|(name, value)| {
             let column = find(name);
-            let value = value::read(Kind::of_column(column), value);
+            let value = value::read(Kind::from_column(column), value);
             (column, value.expect("`check` has accepted it"))
         });
         let (column, filter) = (column.map(find), filter.collect());
@@ -160,7 +160,7 @@ impl Known {
         let Answer { value, rows } = query.answer(folder);
         let look = format!("{}{rows}", self.file);
         match value {
-            Ok(value) => Finding::of(value, look),
+            Ok(value) => Finding::new(value, look),
             Err(why) => Finding::nothing(format!("no number: {why}"), look),
         }
     }

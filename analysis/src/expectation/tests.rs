@@ -239,7 +239,7 @@ fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() 
         let written = &scenario.expectations[0].written;
         for name in results::TABLES.iter().map(|table| table.name) {
             let path = folder.path().join(format!("{name}.csv"));
-            let known = table::Known::of(name, &scenario, written);
+            let known = table::Known::new(name, &scenario, written);
             assert_eq!(known.is_ok(), path.exists(), "{name} with {sets:?}");
             let Ok(known) = known else { continue };
             let mut reader = TableReader::open(folder.path(), &format!("{name}.csv")).unwrap();

@@ -15,7 +15,7 @@ pub(super) struct Finding {
 
 impl Finding {
     /// Makes a finding of a value and its location.
-    pub(super) const fn of(value: Quantity, look: String) -> Self {
+    pub(super) const fn new(value: Quantity, look: String) -> Self {
         Self { value: Ok(value), look }
     }
 
@@ -47,7 +47,7 @@ impl Verdict {
     }
 }
 
-pub(super) fn of(
+pub(super) fn judge(
     expectation: &Expectation,
     kind: Kind,
     value: &Quantity,

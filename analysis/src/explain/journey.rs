@@ -71,7 +71,7 @@ struct Waiter {
 
 /// Returns the spans of a flow from its start to its end, or to the run's end if it has not completed; `None` if the
 /// flow does not exist.
-pub fn of_flow(log: &Log, pauses: &Pauses, flow: u32) -> Option<Vec<Span>> {
+pub fn flow_spans(log: &Log, pauses: &Pauses, flow: u32) -> Option<Vec<Span>> {
     let life = *log.flows.get(&flow)?;
     let mut walk = Walk { log, pauses, flow, backwards: Vec::new() };
     let end = life.end.unwrap_or(log.end).max(life.start);
@@ -99,7 +99,7 @@ impl Walk<'_> {
         let is_last = |record: &WireLogRecord| {
             matches!(record.kind, LoggedKind::Ack | LoggedKind::Nak) && record.arrives == end
         };
-        let of_flow = self.log.of_flow(self.flow);
+        let of_flow = self.log.flow_records(self.flow);
         let answer = *of_flow.iter().rev().find(|&&number| is_last(self.log.record(number)))?;
         let first = self.back(answer);
         let record = *self.log.record(first);
@@ -123,7 +123,7 @@ impl Walk<'_> {
     /// Goes back from the oldest packet under way at `end`, for an unfinished flow. Returns the first record of this
     /// packet.
     fn unfinished(&mut self, end: Picos) -> Option<u32> {
-        let of_flow = self.log.of_flow(self.flow).iter().copied();
+        let of_flow = self.log.flow_records(self.flow).iter().copied();
         let waits = |&number: &u32| {
             let record = self.log.record(number);
             let is_under_way = record.arrives != Picos::MAX && !self.log.goes_on(number);
@@ -173,7 +173,7 @@ impl Walk<'_> {
             Walk { log: self.log, pauses: self.pauses, flow: self.flow, backwards: Vec::new() };
         let sent: Vec<WireLogRecord> = self
             .log
-            .of_flow(self.flow)
+            .flow_records(self.flow)
             .iter()
             .filter(|&&number| self.log.previous(number).is_none())
             .map(|&number| *self.log.record(number))

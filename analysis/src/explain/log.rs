@@ -98,7 +98,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(wires: &[Wire]) -> Result<Self, String> {
+    fn new(wires: &[Wire]) -> Result<Self, String> {
         let mut numbers = BTreeMap::new();
         let mut number = |name: &String| {
             if let Some(&number) = numbers.get(name) {
@@ -139,7 +139,7 @@ impl Log {
         courses: BTreeMap<u32, Course>,
         end: Picos,
     ) -> Result<Self, String> {
-        let nodes = Nodes::of(&wires)?;
+        let nodes = Nodes::new(&wires)?;
         let mut log = Self {
             by_wire: vec![Vec::new(); wires.len()],
             longest_wait: vec![Picos::ZERO; wires.len()],
@@ -255,7 +255,7 @@ impl Log {
             self.goes_on[came as usize] = true;
             if waited {
                 let came = self.records[came as usize];
-                let waiting = Waiting { queue: record.queue, ..Waiting::of(&came) };
+                let waiting = Waiting { queue: record.queue, ..Waiting::new(&came) };
                 let wire = record.wire as usize;
                 self.dropped[wire].push((record.started, waiting));
                 let waited = record.started.since(record.ready);
@@ -321,12 +321,12 @@ impl Log {
     }
 
     /// Returns the records of a flow's packets.
-    pub fn of_flow(&self, flow: u32) -> &[u32] {
+    pub fn flow_records(&self, flow: u32) -> &[u32] {
         self.by_flow.get(&flow).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the records of a wire.
-    pub fn of_wire(&self, wire: u32) -> &[u32] {
+    pub fn wire_records(&self, wire: u32) -> &[u32] {
         &self.by_wire[wire as usize]
     }
 
@@ -349,7 +349,7 @@ impl Log {
         from: Picos,
         to: Picos,
     ) -> impl Iterator<Item = &WireLogRecord> {
-        let of_wire = self.of_wire(wire);
+        let of_wire = self.wire_records(wire);
         let first = of_wire.partition_point(|&number| self.record(number).ended <= from);
         let records = of_wire[first..].iter().map(|&number| self.record(number));
         records.take_while(move |record| record.started < to)
@@ -360,7 +360,7 @@ impl Log {
     pub fn waiting(&self, wire: u32, from: Picos, to: Picos) -> impl Iterator<Item = Waiting> {
         let number = wire as usize;
         let latest = Picos(to.0.saturating_add(self.longest_wait[number].0));
-        let of_wire = self.of_wire(wire);
+        let of_wire = self.wire_records(wire);
         let first = of_wire.partition_point(|&number| self.record(number).started < from);
         let sent = of_wire[first..]
             .iter()
@@ -368,7 +368,7 @@ impl Log {
             .filter_map(move |&number| {
                 let record = self.record(number);
                 let came = self.record(self.previous(number)?);
-                let waiting = Waiting { queue: record.queue, ..Waiting::of(came) };
+                let waiting = Waiting { queue: record.queue, ..Waiting::new(came) };
                 (record.ready <= to).then_some(waiting)
             });
         let dropped = &self.dropped[number];
@@ -382,7 +382,7 @@ impl Log {
             let waits = record.kind == LoggedKind::Data
                 && record.arrives <= to
                 && self.leaves_by(record.flow, node) == Some(wire);
-            waits.then(|| Waiting::of(record))
+            waits.then(|| Waiting::new(record))
         });
         sent.chain(dropped).chain(stuck)
     }
@@ -430,7 +430,7 @@ pub struct Waiting {
 
 impl Waiting {
     /// Makes a waiting packet from the record of its arrival.
-    const fn of(came: &WireLogRecord) -> Self {
+    const fn new(came: &WireLogRecord) -> Self {
         Self {
             came_by: came.wire,
             came_from: came.queue,

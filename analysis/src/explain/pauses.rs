@@ -17,7 +17,7 @@ pub struct Pause {
     /// End of the pause at the sender.
     pub to: Picos,
     /// Instant at which the neighbour sent the frame that began the pause.
-    pub told: Picos,
+    pub sent_at: Picos,
 }
 
 /// A pause that has not ended yet. It ends at `until` unless another frame arrives.
@@ -47,11 +47,11 @@ struct Lane {
 
 impl Lane {
     /// Pauses the class or queue at an instant, until another.
-    fn stop(&mut self, at: Picos, until: Picos, told: Picos) {
+    fn stop(&mut self, at: Picos, until: Picos, sent_at: Picos) {
         self.expire(at);
         match &mut self.open {
             Some(open) => open.until = until,
-            None => self.open = Some(Open { pause: Pause { from: at, to: until, told }, until }),
+            None => self.open = Some(Open { pause: Pause { from: at, to: until, sent_at }, until }),
         }
     }
 
@@ -82,7 +82,7 @@ impl Lane {
 
 impl Pauses {
     /// Reads the pauses of a log.
-    pub fn of(log: &Log) -> Self {
+    pub fn new(log: &Log) -> Self {
         let mut queues = BTreeMap::new();
         let mut priorities = BTreeMap::new();
         let mut classes = Vec::new();
@@ -90,12 +90,12 @@ impl Pauses {
             let mut lanes: [Lane; PRIORITIES] = Default::default();
             let mut by_queue: BTreeMap<u8, Lane> = BTreeMap::new();
             // Hop control frames arrive by the opposite direction of the link.
-            for &number in log.of_wire(wire ^ 1) {
+            for &number in log.wire_records(wire ^ 1) {
                 hear(log.record(number), &mut lanes, &mut by_queue);
             }
             classes.push(lanes.map(|lane| lane.finish(log.end)));
             if !by_queue.is_empty() {
-                let sent = log.of_wire(wire).iter().map(|&number| log.record(number));
+                let sent = log.wire_records(wire).iter().map(|&number| log.record(number));
                 let data = sent.filter(|record| record.kind == LoggedKind::Data);
                 priorities.extend(data.map(|record| ((wire, record.queue), record.priority)));
             }
@@ -107,23 +107,23 @@ impl Pauses {
     }
 
     /// Returns the pauses of a class of a wire's sender.
-    pub fn of_class(&self, wire: u32, priority: u8) -> &[Pause] {
+    pub fn class_pauses(&self, wire: u32, priority: u8) -> &[Pause] {
         self.classes[wire as usize].get(usize::from(priority)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the pauses of a queue of a wire's sender.
-    pub fn of_queue(&self, wire: u32, queue: u8) -> &[Pause] {
+    pub fn queue_pauses(&self, wire: u32, queue: u8) -> &[Pause] {
         self.queues.get(&(wire, queue)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the pause of a class of a wire's sender that the neighbour had sent by an instant and that was not over.
     pub fn class_at(&self, wire: u32, priority: u8, at: Picos) -> Option<Pause> {
-        last(self.of_class(wire, priority), at)
+        last(self.class_pauses(wire, priority), at)
     }
 
     /// Returns the pause of a queue of a wire's sender that the neighbour had sent by an instant and that was not over.
     pub fn queue_at(&self, wire: u32, queue: u8, at: Picos) -> Option<Pause> {
-        last(self.of_queue(wire, queue), at)
+        last(self.queue_pauses(wire, queue), at)
     }
 
     /// Returns the parts of `[from, to)` in which a packet's class or queue was paused, in order and without overlaps.
@@ -134,7 +134,7 @@ impl Pauses {
         from: Picos,
         to: Picos,
     ) -> Vec<(Picos, Picos)> {
-        let both = [self.of_class(wire, priority), self.of_queue(wire, queue)];
+        let both = [self.class_pauses(wire, priority), self.queue_pauses(wire, queue)];
         let mut spans: Vec<(Picos, Picos)> = Vec::new();
         for pauses in both {
             let first = pauses.partition_point(|pause| pause.to <= from);
@@ -170,7 +170,7 @@ impl Pauses {
 
 /// Returns the last of some pauses that the neighbour had sent by an instant, if it was not over.
 fn last(pauses: &[Pause], at: Picos) -> Option<Pause> {
-    let next = pauses.partition_point(|pause| pause.told <= at);
+    let next = pauses.partition_point(|pause| pause.sent_at <= at);
     pauses[..next].last().copied().filter(|pause| at < pause.to)
 }
 
@@ -209,9 +209,9 @@ fn hear(record: &WireLogRecord, classes: &mut [Lane; PRIORITIES], queues: &mut B
     }
 }
 
-fn say(lane: &mut Lane, paused: bool, at: Picos, told: Picos) {
+fn say(lane: &mut Lane, paused: bool, at: Picos, sent_at: Picos) {
     if paused {
-        lane.stop(at, Picos::MAX, told);
+        lane.stop(at, Picos::MAX, sent_at);
     } else {
         lane.go(at);
     }

@@ -18,7 +18,7 @@ pub enum Root {
     /// Wires that wait for each other until the run's end.
     Deadlock(Vec<u32>),
     /// Pauses that followed each other in a cycle, and ended.
-    Circle(Vec<u32>),
+    Cycle(Vec<u32>),
     /// The switch held nothing of the neighbour: other packets filled its buffer, or the neighbour's packets had just
     /// left.
     Nothing(String),
@@ -64,11 +64,11 @@ pub struct Stop {
 /// Returns the instant at which to search for the cause of a pause: when the neighbour's frame left, or the end of the
 /// run if the pause does not end before. The start of an endless pause says little about why it does not end.
 pub fn moment(log: &Log, pause: &Pause) -> Picos {
-    if pause.to < log.end { pause.told } else { Picos(log.end.0.saturating_sub(1)) }
+    if pause.to < log.end { pause.sent_at } else { Picos(log.end.0.saturating_sub(1)) }
 }
 
 /// Finds the root of a pause.
-pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
+pub fn trace_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
     let mut trace =
         Trace { wires: vec![stop.wire], root: Root::Nothing(log.wire(stop.wire).to.clone()) };
     let mut spans = vec![span_of(log, pauses, stop)];
@@ -104,7 +104,7 @@ pub fn of_pause(log: &Log, pauses: &Pauses, stop: Stop) -> Trace {
         if let Some(first) = trace.wires.iter().position(|&seen| seen == next) {
             let wires = trace.wires[first..].to_vec();
             let last = spans[first..].iter().all(|span| span.is_some_and(|to| to >= log.end));
-            trace.root = if last { Root::Deadlock(wires) } else { Root::Circle(wires) };
+            trace.root = if last { Root::Deadlock(wires) } else { Root::Cycle(wires) };
             return trace;
         }
         trace.wires.push(next);
@@ -160,7 +160,7 @@ fn queue_before(log: &Log, (wire, priority, queue): (u32, u8, Option<u8>), at: P
         since = since.min(packet.since);
     }
     // Packets that left before count as long as the queue was not empty in between.
-    let of_wire = log.of_wire(wire);
+    let of_wire = log.wire_records(wire);
     let left = of_wire.partition_point(|&number| log.record(number).started < at);
     for &number in of_wire[..left].iter().rev() {
         let record = log.record(number);
@@ -181,7 +181,7 @@ fn queue_before(log: &Log, (wire, priority, queue): (u32, u8, Option<u8>), at: P
 
 /// Returns the wires of a flow's data, from its records and from `flows.csv`.
 pub fn way(log: &Log, flow: u32) -> BTreeSet<u32> {
-    let records = log.of_flow(flow).iter().map(|&number| log.record(number));
+    let records = log.flow_records(flow).iter().map(|&number| log.record(number));
     let data = records.filter(|record| record.kind == LoggedKind::Data).map(|record| record.wire);
     let course = log.course(flow).into_iter().flat_map(|course| course.wires.iter().copied());
     data.chain(course).collect()

@@ -41,7 +41,7 @@ impl Display for RootCause {
         match *kind {
             "host" => write!(f, "host {at} held its switch back"),
             "deadlock" => write!(f, "a deadlock of {at}"),
-            "circle" => write!(f, "a circle of pauses that dissolved: {at}"),
+            "circle" => write!(f, "a cycle of pauses that dissolved: {at}"),
             "buffer" => write!(f, "{at}, which held nothing more of that neighbour"),
             _ => {
                 write!(f, "the queue of {at} held {}", bytes(self.bytes))?;
@@ -157,8 +157,8 @@ impl Display for Overview {
             return writeln!(f, "{text}");
         }
         writeln!(f, "congestion trees, the most paused first\n")?;
-        self.trees.iter().take(super::FLOWS_TOLD).try_for_each(|tree| write!(f, "{tree}"))?;
-        match self.trees.len().saturating_sub(super::FLOWS_TOLD) {
+        self.trees.iter().take(super::FLOWS_SHOWN).try_for_each(|tree| write!(f, "{tree}"))?;
+        match self.trees.len().saturating_sub(super::FLOWS_SHOWN) {
             0 => Ok(()),
             more => writeln!(f, "  and {more} more: --json has all"),
         }

@@ -20,7 +20,7 @@ const ON_CYCLE: &str = "#d62728";
 
 /// Draws the graph as an SVG document.
 pub fn svg(graph: &Graph) -> String {
-    let layout = Layout::of(graph);
+    let layout = Layout::new(graph);
     let legend = legend(graph);
     let height = layout.height + LINE * legend.len() as f64 + MARGIN;
     let mut document = Document::new()
@@ -128,7 +128,7 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(graph: &Graph) -> Self {
+    fn new(graph: &Graph) -> Self {
         let longest = |row: &Vec<super::Node>| {
             row.iter().map(|node| node.label.chars().count()).max().unwrap_or(0)
         };

@@ -6,7 +6,7 @@ use scenario::Scenario;
 use super::*;
 
 fn graph(topology: &str, hosts: Hosts) -> Graph {
-    Graph::of(&scenario(topology), hosts)
+    Graph::new(&scenario(topology), hosts)
 }
 
 fn scenario(topology: &str) -> Scenario {
@@ -114,7 +114,7 @@ fn hosts_of_a_large_fabric_are_racks_unless_all_are_asked_for() {
 fn cycles_of_buffer_dependency_are_marked() {
     let text = include_str!("../../../scenarios/deadlock-ring.toml");
     let scenario = Scenario::parse(text, Path::new("ring.toml"), &[]).expect("it ships");
-    let graph = Graph::of(&scenario, Hosts::IfFew);
+    let graph = Graph::new(&scenario, Hosts::IfFew);
     let on_cycle = graph.links.iter().filter(|link| link.on_cycle).count();
     assert_eq!((on_cycle, graph.links.len()), (4, 8));
     assert_eq!(dot(&graph).matches("color = red").count(), 4);
@@ -127,8 +127,8 @@ fn without_pfc_nothing_is_on_a_cycle() {
     let text = include_str!("../../../scenarios/deadlock-ring.toml");
     let sets = ["switch.lossless=[]".to_owned()];
     let scenario = Scenario::parse(text, Path::new("ring.toml"), &sets).expect("it ships");
-    assert!(Graph::of(&scenario, Hosts::IfFew).links.iter().all(|link| !link.on_cycle));
-    let found = crate::inspect::Inspection::of(&scenario);
+    assert!(Graph::new(&scenario, Hosts::IfFew).links.iter().all(|link| !link.on_cycle));
+    let found = crate::inspect::Inspection::new(&scenario);
     let mut ports = found.buffers.iter().flat_map(|group| &group.ports);
     assert!(found.cycles.is_empty() && ports.all(|port| port.headroom.0 == 0));
 }
@@ -152,7 +152,7 @@ fn a_link_is_coloured_by_its_own_busier_wire() {
         "{ a = \"a\", b = \"b\", rate = \"40Gbps\"",
         1,
     ));
-    let mut graph = Graph::of(&scenario, Hosts::IfFew);
+    let mut graph = Graph::new(&scenario, Hosts::IfFew);
     graph.colour(&scenario, |wire| match wire {
         "a->b" => Load { utilisation: 0.25, paused: 0.0 },
         "b->a" => Load { utilisation: 1.0, paused: 0.125 },

@@ -44,9 +44,9 @@ const QUANTA: [(u64, u64); 10] = [
 const OTHER_RESPONSE: Bytes = Bytes(3892);
 
 const KIB: u64 = 1024;
-const SMALLEST_PACKET: u64 = 64;
+const MIN_PACKET: u64 = 64;
 /// Upper limit of each part of a chip's headroom.
-const LARGEST: Bytes = Bytes(1_000_000_000);
+const MAX_SIZE: Bytes = Bytes(1_000_000_000);
 const KEYS: &str =
     "cell, pipeline, mac-phy, gearbox, response, mtu, lossless-mtu, small-packets, lanes";
 
@@ -92,7 +92,7 @@ impl FromStr for Asic {
         let named = parts.next_if(|first| !first.contains('='));
         let mut asic = match named {
             Some(name) => Self::named(name)?,
-            None => Self::of_cells("this chip", Bytes(0)),
+            None => Self::from_cells("this chip", Bytes(0)),
         };
         let mut given: Vec<&str> = Vec::new();
         for part in parts {
@@ -122,10 +122,10 @@ impl Asic {
             let help = format!("the names are {}; or write such as {EXAMPLE}", names());
             Refusal::new(format!("there is no chip `{name}`"), help)
         })?;
-        Ok(Self::of_cells(name, *cell))
+        Ok(Self::from_cells(name, *cell))
     }
 
-    fn of_cells(name: &str, cell: Bytes) -> Self {
+    fn from_cells(name: &str, cell: Bytes) -> Self {
         Self {
             name: name.to_owned(),
             cell,
@@ -196,8 +196,8 @@ impl Asic {
     /// Returns the worst-case buffer bytes per arriving byte, as a fraction.
     fn occupancy(&self) -> (u128, u128) {
         let (cell, small) = (u128::from(self.cell.0), u128::from(self.small_packets));
-        let (numerator, denominator) = if self.cell.0 > 2 * SMALLEST_PACKET {
-            (cell, u128::from(SMALLEST_PACKET))
+        let (numerator, denominator) = if self.cell.0 > 2 * MIN_PACKET {
+            (cell, u128::from(MIN_PACKET))
         } else {
             (2 * cell, 1 + cell)
         };
@@ -262,8 +262,8 @@ fn names() -> String {
 
 fn size(key: &str, text: &str) -> Result<Bytes, Refusal> {
     match quantity::parse(text) {
-        Ok(size) if size > LARGEST => {
-            Err(Refusal::new(format!("`{key}` is at most {}", quantity::display(LARGEST)), ""))
+        Ok(size) if size > MAX_SIZE => {
+            Err(Refusal::new(format!("`{key}` is at most {}", quantity::display(MAX_SIZE)), ""))
         }
         read => read
             .map_err(|refusal| Refusal::new(format!("`{key}`: {}", refusal.title), refusal.help)),
@@ -307,7 +307,7 @@ mod tests {
         terms: HeadroomTerms { propagation: Bytes(0), response: Bytes(0), whole_frames: Bytes(0) },
     };
 
-    fn of(asic: &str, link: &LinkHeadroom) -> [u64; 3] {
+    fn headroom_of(asic: &str, link: &LinkHeadroom) -> [u64; 3] {
         let headroom = asic.parse::<Asic>().expect(asic).headroom(link);
         [headroom.xoff, headroom.xon, headroom.size].map(|Bytes(bytes)| bytes / KIB)
     }
@@ -316,27 +316,27 @@ mod tests {
     #[test]
     fn a_queue_has_what_sonic_gives_it() {
         // 9100 + 36621.1 + 819.2 + 25216 = 71756.3 bytes arrive; x 2.25 + 1024 = 162475.7.
-        assert_eq!(of("spectrum-3,mtu=9100B", &LINK), [159, 18, 177]);
+        assert_eq!(headroom_of("spectrum-3,mtu=9100B", &LINK), [159, 18, 177]);
         // x 192 / 97 + 1024 = 143057.1.
-        assert_eq!(of("spectrum,mtu=9100B", &LINK), [140, 18, 158]);
+        assert_eq!(headroom_of("spectrum,mtu=9100B", &LINK), [140, 18, 158]);
         // Half of the packets are small: x 1.625 + 1024 = 117628.0.
-        assert_eq!(of("spectrum-2,mtu=9100B,small-packets=50", &LINK), [115, 18, 133]);
+        assert_eq!(headroom_of("spectrum-2,mtu=9100B,small-packets=50", &LINK), [115, 18, 133]);
         // xon = 2 x 18 - 1; 159 + 35 + 9100 B.
-        assert_eq!(of("spectrum-3,mtu=9100B,lanes=8", &LINK), [159, 35, 203]);
+        assert_eq!(headroom_of("spectrum-3,mtu=9100B,lanes=8", &LINK), [159, 35, 203]);
     }
 
     #[test]
     fn a_rate_without_quanta_has_the_chips_response() {
         let slow = LinkHeadroom { rate: BitsPerSecond(5_000_000_000), delay: Picos(0), ..LINK };
         // 1024 + 2.25 x (1024 + 820 + 3892) = 13930.
-        assert_eq!(of("spectrum-2", &slow), [14, 18, 32]);
-        assert_eq!(of("spectrum-2,response=0B", &slow), [6, 18, 24]);
+        assert_eq!(headroom_of("spectrum-2", &slow), [14, 18, 32]);
+        assert_eq!(headroom_of("spectrum-2,response=0B", &slow), [6, 18, 24]);
     }
 
     #[test]
     fn a_chip_of_ones_own_is_as_one_with_a_name() {
         let own = "cell=144B,pipeline=18KiB,mac-phy=820B";
-        assert_eq!(of(own, &LINK), of("Spectrum-3", &LINK));
+        assert_eq!(headroom_of(own, &LINK), headroom_of("Spectrum-3", &LINK));
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
             delay: Picos(86_400_000_000_000_000),
             ..LINK
         };
-        let [xoff, _, size] = of(all, &link);
-        assert!(size >= xoff && xoff > LARGEST.0);
+        let [xoff, _, size] = headroom_of(all, &link);
+        assert!(size >= xoff && xoff > MAX_SIZE.0);
     }
 }

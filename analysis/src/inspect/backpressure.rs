@@ -34,7 +34,7 @@ pub struct PausingSwitches {
 
 impl QueuePauses {
     /// Returns the queue pauses of a scenario, if it has backpressure.
-    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
         let bitmap_period = scenario.bitmap_period()?;
         let fabric = scenario.fabric();
         let mut groups: Vec<PausingSwitches> = Vec::new();

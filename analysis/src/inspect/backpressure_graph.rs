@@ -47,22 +47,22 @@ pub struct ElidedTurns {
 
 impl HeldBack {
     /// Returns the graph of a scenario, if its switches pause single queues. `groups` are [`Racks::by_routes`].
-    pub(super) fn of(scenario: &Scenario, groups: &Racks) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario, groups: &Racks) -> Option<Self> {
         if !scenario.switch.pauses_queues() {
             return None;
         }
         let fabric = scenario.fabric();
-        let graph = BackpressureGraph::of_routes(fabric, groups);
+        let graph = BackpressureGraph::from_routes(fabric, groups);
         let (ports, edges, cycles) = (graph.node_count(), graph.edge_count(), graph.cycles());
         let order = scenario.deadlock_prevention();
-        let prevention = order.map(|order| Prevention::of(scenario, &order, graph));
+        let prevention = order.map(|order| Prevention::new(scenario, &order, graph));
         let scheme = scenario.switch.scheme.name();
         Some(Self { scheme, ports, edges, cycles, prevention })
     }
 }
 
 impl Prevention {
-    fn of(scenario: &Scenario, order: &UpDown, routes: BackpressureGraph) -> Self {
+    fn new(scenario: &Scenario, order: &UpDown, routes: BackpressureGraph) -> Self {
         let fabric = scenario.fabric();
         let tiers = tier_names(fabric);
         let mut elided: Vec<ElidedTurns> = Vec::new();
@@ -77,7 +77,7 @@ impl Prevention {
         }
         let without =
             |graph: BackpressureGraph| graph.without(fabric, |turn| order.elides(fabric, turn));
-        let all = without(BackpressureGraph::of_all_turns(fabric));
+        let all = without(BackpressureGraph::from_all_turns(fabric));
         Self {
             elided,
             edges_by_routes: without(routes).edge_count(),

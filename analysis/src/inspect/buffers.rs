@@ -54,7 +54,7 @@ pub struct LossyBuffer {
 
 impl LossyBuffer {
     /// Returns the sharing; `None` if each priority is lossless, or `switch.lossy` has its default.
-    pub fn of(scenario: &Scenario) -> Option<Self> {
+    pub fn new(scenario: &Scenario) -> Option<Self> {
         let switch = &scenario.switch;
         let priorities: Vec<u8> =
             (0..8).filter(|&priority| !switch.lossless.contains(priority)).collect();

@@ -24,7 +24,7 @@ pub struct FlowPauses {
 
 impl FlowPauses {
     /// Returns the flow pauses of a scenario, if its switches pause flows.
-    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario) -> Option<Self> {
         let scenario::FlowPauses { thresholds, flow_entries, flow_table } =
             scenario.switch.flow_pauses()?;
         let priorities = scenario.switch.paused_parts().iter().collect();
@@ -72,7 +72,7 @@ mod tests {
     fn flows_are_paused_by_three_thresholds() {
         let text = include_str!("../../../scenarios/ofc/fig01.toml");
         let scenario = Scenario::parse(text, "fig01.toml".as_ref(), &[]).unwrap();
-        let pauses = FlowPauses::of(&scenario).expect("it is OFC");
+        let pauses = FlowPauses::new(&scenario).expect("it is OFC");
         assert_eq!(pauses.thresholds, [45_000, 68_000, 75_000].map(Bytes));
         insta::assert_snapshot!(pauses, @"
         pauses of flows

@@ -39,7 +39,7 @@ pub struct StaticRoute {
 }
 
 impl StaticRoutes {
-    pub(super) fn of(scenario: &Scenario) -> Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let mut flows: BTreeMap<(HostId, HostId, Vec<WireId>), u64> = BTreeMap::new();
         for (number, source) in scenario.sources().iter().enumerate() {
             let Source::Listed(listed) = source else { continue };
@@ -51,17 +51,17 @@ impl StaticRoutes {
             }
         }
         let path = |((from, to, wires), flows): ((_, _, Vec<_>), _)| {
-            FlowPath::of(scenario, from, to, &wires, flows)
+            FlowPath::new(scenario, from, to, &wires, flows)
         };
         Self {
-            entries: scenario.routes.iter().map(StaticRoute::of).collect(),
+            entries: scenario.routes.iter().map(StaticRoute::new).collect(),
             paths: flows.into_iter().map(path).collect(),
         }
     }
 }
 
 impl FlowPath {
-    fn of(scenario: &Scenario, from: HostId, to: HostId, wires: &[WireId], flows: u64) -> Self {
+    fn new(scenario: &Scenario, from: HostId, to: HostId, wires: &[WireId], flows: u64) -> Self {
         let fabric = scenario.fabric();
         let switch = |wire: &WireId| {
             let wire = fabric.wire(*wire);
@@ -75,7 +75,7 @@ impl FlowPath {
 }
 
 impl StaticRoute {
-    fn of(entry: &RouteEntry) -> Self {
+    fn new(entry: &RouteEntry) -> Self {
         let mut frames = entry
             .flows
             .as_ref()

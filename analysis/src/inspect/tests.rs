@@ -58,7 +58,7 @@ fn insurance_headroom_is_of_ports() {
 #[test]
 fn the_failures_of_dsh_figure_16_make_a_cycle() {
     let scenario = figure_16("[[\"spine0\", \"leaf3\"], [\"leaf0\", \"spine1\"]]");
-    let inspection = Inspection::of(&scenario);
+    let inspection = Inspection::new(&scenario);
     let name = |wire: &_| scenario.fabric().wire(*wire).name.as_str();
     let found: Vec<Vec<&str>> =
         inspection.cycles.iter().map(|cycle| cycle.example.iter().map(name).collect()).collect();
@@ -105,17 +105,17 @@ fn the_failures_of_dsh_figure_16_make_a_cycle() {
 
 #[test]
 fn healthy_trees_have_no_cycle() {
-    assert!(Inspection::of(&figure_16("[]")).cycles.is_empty());
+    assert!(Inspection::new(&figure_16("[]")).cycles.is_empty());
     let permutation = "kind = \"permutation\"\nbytes = \"1MB\"";
-    assert!(Inspection::of(&fat_tree(4, permutation)).cycles.is_empty());
+    assert!(Inspection::new(&fat_tree(4, permutation)).cycles.is_empty());
     // One lost link removes paths, and adds no path that goes down and up again.
     let one = figure_16("[[\"spine0\", \"leaf3\"]]");
-    assert!(Inspection::of(&one).cycles.is_empty());
+    assert!(Inspection::new(&one).cycles.is_empty());
 }
 
 #[test]
 fn a_fat_tree_has_its_published_paths() {
-    let inspection = Inspection::of(&fat_tree(4, "kind = \"all-to-all\"\nbytes = \"1kB\""));
+    let inspection = Inspection::new(&fat_tree(4, "kind = \"all-to-all\"\nbytes = \"1kB\""));
     let [TransportPaths { groups, .. }] = &inspection.paths[..] else { panic!("one transport") };
     let paths: Vec<_> =
         groups.iter().map(|group| (group.links, group.pairs, group.paths)).collect();
@@ -128,7 +128,7 @@ fn a_fat_tree_has_its_published_paths() {
 #[test]
 fn a_permutation_collides_where_its_flows_hash() {
     let scenario = fat_tree(4, "kind = \"permutation\"\nbytes = \"unlimited\"");
-    let inspection = Inspection::of(&scenario);
+    let inspection = Inspection::new(&scenario);
     let [found] = inspection.collisions.as_slice() else { panic!("one permutation") };
     assert_eq!((&*found.label, found.flows), ("permutation", 16));
     assert_eq!(found.wires_by_flows.iter().sum::<u32>(), 64);
@@ -142,7 +142,7 @@ fn a_permutation_collides_where_its_flows_hash() {
 fn long_lived_flows_meet_at_their_receiver() {
     let flows = "kind = \"long-lived\"\nsenders = [\"h1\", \"h5\"]\nreceiver = \"h0\"";
     let scenario = fat_tree(4, flows);
-    let inspection = Inspection::of(&scenario);
+    let inspection = Inspection::new(&scenario);
     let [found] = inspection.collisions.as_slice() else { panic!("one workload") };
     let [overload] = found.overloaded.as_slice() else { panic!("one wire: {found:?}") };
     assert_eq!(scenario.fabric().wire(overload.wire).name, "edge0->h0");
@@ -153,7 +153,7 @@ fn long_lived_flows_meet_at_their_receiver() {
 #[test]
 fn uniform_load_is_even_over_a_healthy_fabric() {
     let inspection =
-        Inspection::of(&fat_tree(4, "kind = \"poisson\"\nload = 0.6\nsizes = \"64kB\""));
+        Inspection::new(&fat_tree(4, "kind = \"poisson\"\nload = 0.6\nsizes = \"64kB\""));
     let load: Vec<_> = inspection
         .load
         .iter()
@@ -176,7 +176,7 @@ fn uniform_load_is_even_over_a_healthy_fabric() {
 }
 
 #[test]
-fn headroom_to_be_measured_is_foretold() {
+fn headroom_to_be_measured_is_announced() {
     let text = report(&scenario(include_str!("../../../scenarios/adaptive-headroom.toml")));
     let of = |line: &str| assert!(text.contains(line), "{text}");
     // 12.5 bytes per nanosecond, 3 x 1098 + 84 bytes of frames.
@@ -283,7 +283,7 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \
 [[flows]]\nkind = \"poisson\"\nlabel = \"low\"\nload = 0.25\nsizes = \"64kB\"\npairs = {{ kind = \"rack-to-rack\", from = \"leaf0\", to = \"leaf1\" }}
 {routes}"
         ));
-        let tiers = Inspection::of(&scenario).load;
+        let tiers = Inspection::new(&scenario).load;
         let up = tiers.into_iter().find(|tier| tier.direction == "leaf -> spine").unwrap();
         (up.largest, up.largest_millionths)
     };
@@ -297,7 +297,7 @@ host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \
 
 /// Switches with other buffers or ports form separate groups.
 #[test]
-fn switches_with_other_buffers_are_told_apart() {
+fn switches_with_other_buffers_are_distinguished() {
     let buffers = |switches: &str| {
         let text = format!(
             "[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 3\nhosts_per_leaf = 1
@@ -428,7 +428,7 @@ fn headroom_is_shown_term_by_term() {
              + 36622 cable + 820 MAC and PHY + 25216 response)",
         ]
     );
-    for link in &Inspection::of(&scenario).headroom {
+    for link in &Inspection::new(&scenario).headroom {
         assert_eq!(link.total(), scenario.link_frames().headroom(link.rate, link.delay));
     }
 }
@@ -438,6 +438,6 @@ fn without_lossless_queues_there_is_no_headroom_to_work_out() {
     let text = include_str!("../../../scenarios/incast.toml");
     let sets = ["switch.lossless=[]".to_owned()];
     let scenario = Scenario::parse(text, "incast.toml".as_ref(), &sets).unwrap();
-    assert_eq!(Inspection::of(&scenario).headroom, []);
+    assert_eq!(Inspection::new(&scenario).headroom, []);
     assert!(!report(&scenario).contains("headroom of a lossless queue"));
 }

@@ -178,7 +178,7 @@ impl Report<'_> {
         }
         for cycle in cycles.iter().take(LISTED) {
             let count = cycle.members.len();
-            writeln!(f, "  {count} egress ports can hold each other back in a circle: {verdict}")?;
+            writeln!(f, "  {count} egress ports can hold each other back in a cycle: {verdict}")?;
             let name = |wire: &WireId| self.fabric.wire(*wire).name.as_str();
             let around: Vec<&str> = cycle.example.iter().take(LISTED).map(name).collect();
             let more = if cycle.example.len() > LISTED { " .." } else { "" };

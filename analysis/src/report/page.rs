@@ -38,7 +38,7 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
     if !runs.is_empty() {
         page.section("At a glance");
         page.glance(runs);
-        for chart in selection::of_runs(runs) {
+        for chart in selection::comparison_charts(runs) {
             page.chart(chart);
         }
     }
@@ -54,7 +54,7 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
                 page.text(&format!("{left_out} more {what} are in <code>summary.csv</code>."));
             }
         }
-        for chart in selection::of_sweep(sweep, &format!("sweep{number}")) {
+        for chart in selection::sweep_charts(sweep, &format!("sweep{number}")) {
             page.chart(chart);
         }
     }
@@ -165,7 +165,7 @@ impl Page {
             self.text(&format!("Unfinished: {}.", escaped(why)));
         }
         self.fabric(run, id);
-        if let Some(timeline) = Timeline::of(run, &format!("{id}-pauses")) {
+        if let Some(timeline) = Timeline::new(run, &format!("{id}-pauses")) {
             let more = match timeline.left_out {
                 0 => String::new(),
                 more => format!(" {more} more are there."),
@@ -180,7 +180,7 @@ impl Page {
         } else {
             self.text("No switch sent a PAUSE.");
         }
-        for chart in selection::of_run(run, id) {
+        for chart in selection::run_charts(run, id) {
             self.chart(chart);
         }
         if !run.drops.causes.is_empty() {
@@ -210,7 +210,7 @@ impl Page {
                     .text(&format!("The fabric cannot be drawn: <code>{}</code>", escaped(error)));
             }
         };
-        let mut graph = Graph::of(scenario, Hosts::IfFew);
+        let mut graph = Graph::new(scenario, Hosts::IfFew);
         let about = if run.loads.is_empty() {
             "The results have no <code>links.csv</code> to colour its links by."
         } else {

@@ -367,10 +367,10 @@ mod tests {
         )
         .unwrap();
         let pauses = pauses(folder.path(), 100.0).unwrap();
-        let told = pauses.iter().map(|row| (&*row.paused, &*row.by, row.what, &*row.spans));
-        let told: Vec<_> = told.collect();
+        let rows = pauses.iter().map(|row| (&*row.paused, &*row.by, row.what, &*row.spans));
+        let rows: Vec<_> = rows.collect();
         assert_eq!(
-            told,
+            rows,
             [
                 ("h1", "leaf0 port 5", Paused::Priority(3), &[(40.0, 100.0)][..]),
                 ("spine0", "leaf0 port 4", Paused::Priority(3), &[(10.0, 30.0)][..]),

@@ -24,7 +24,7 @@ struct OverTime<'a> {
 }
 
 /// Returns the charts of a run.
-pub fn of_run(run: &Run, id: &str) -> Vec<Chart> {
+pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
     let over = |name: &str| format!("{id}-{name}");
     let charts = [
         slowdown_by_size(run, over("slowdown-by-size")),
@@ -83,7 +83,7 @@ pub fn of_run(run: &Run, id: &str) -> Vec<Chart> {
 }
 
 /// Returns the charts that compare runs; a single run has only the distribution.
-pub fn of_runs(runs: &[Run]) -> Vec<Chart> {
+pub fn comparison_charts(runs: &[Run]) -> Vec<Chart> {
     let mut charts = Vec::new();
     if runs.len() > 1 {
         charts.extend([
@@ -112,7 +112,7 @@ pub fn of_runs(runs: &[Run]) -> Vec<Chart> {
 }
 
 /// Returns the charts of a sweep: one for each metric.
-pub fn of_sweep(sweep: &Sweep, id: &str) -> Vec<Chart> {
+pub fn sweep_charts(sweep: &Sweep, id: &str) -> Vec<Chart> {
     let chart = |metric: &Metric| {
         let (mut names, mut points, mut intervals) = (Vec::new(), Vec::new(), Vec::new());
         for (place, Cell { name, mean, interval }) in (0..).zip(&metric.cells) {

@@ -51,7 +51,7 @@ pub struct Row {
 
 impl Timeline {
     /// Makes the timeline of a run, if it has pauses.
-    pub fn of(run: &Run, id: &str) -> Option<Self> {
+    pub fn new(run: &Run, id: &str) -> Option<Self> {
         let row = |pauses: &super::run::Pauses| Row {
             name: format!("{} by {}", pauses.paused, pauses.by),
             what: pauses.what,

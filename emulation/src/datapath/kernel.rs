@@ -38,8 +38,8 @@ use units::Nanos;
 
 use super::slab::Slab;
 use super::{Crossing, DatapathError, Departing, Deployed, FrameId, HostArrival, Orders, Wires};
+use crate::mac_addresses;
 use crate::partition::{Members, Partition};
-use crate::stations;
 use crate::switch_settings::FIRST_INTERFACE;
 
 pub use deploy::{DeployError, FIRST_HOST_INTERFACE, Programs, STACK_INTERFACE};
@@ -124,7 +124,7 @@ impl KernelWires {
         programs: Programs,
     ) -> Result<Deployed<Self>, DeployError> {
         let (links, hook) = (datapath.links, hook(datapath.hook));
-        let addresses = stations::addresses(fabric);
+        let addresses = mac_addresses::addresses(fabric);
         let mut deployment = netns::deploy(&plan(fabric, links, &addresses, programs))?;
         let mut switches = Vec::with_capacity(capacities.len());
         let mut tables = Vec::with_capacity(capacities.len());

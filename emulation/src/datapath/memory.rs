@@ -40,7 +40,7 @@ impl Wires for MemoryWires {
     type Frames = MemoryFrames;
 
     fn divide(self, frames: MemoryFrames, partition: &Partition) -> Vec<(Self, MemoryFrames)> {
-        let part = || (Self { ..self }, frames.of_same_wires());
+        let part = || (Self { ..self }, frames.for_same_wires());
         (0..partition.parts()).map(|_| part()).collect()
     }
 
@@ -90,8 +90,8 @@ impl Wires for MemoryWires {
         let (length, mut named) = (crossing.length, frames.named(frame));
         match frames.frame_mut(frame) {
             MemoryFrame::Roce(packet) => {
-                let station = station(tables, port);
-                let mut packet = PacketView { packet, length, station, named: &mut named };
+                let mac = mac_address(tables, port);
+                let mut packet = PacketView { packet, length, mac, named: &mut named };
                 Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
             }
             other => {
@@ -150,14 +150,14 @@ fn arrival_of_any(
     send: &mut impl FnMut(&Order),
     outcome: &mut Outcome,
 ) {
-    let station = station(tables, at.0);
+    let mac = mac_address(tables, at.0);
     match frame {
         MemoryFrame::Roce(packet) => {
-            let mut packet = PacketView { packet, length, station, named };
+            let mut packet = PacketView { packet, length, mac, named };
             Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::Tcp(packet) => {
-            let mut packet = PacketView { packet, length, station, named };
+            let mut packet = PacketView { packet, length, mac, named };
             Selected::arrive_to(&mut packet, tables, policy, at, send, outcome);
         }
         MemoryFrame::HopControl(control) => {
@@ -171,6 +171,6 @@ fn arrival_of_any(
 
 /// The MAC address of a port: every frame is sent to the address at the end of its wire.
 #[inline(always)]
-fn station(tables: &impl Tables, port: u32) -> u64 {
+fn mac_address(tables: &impl Tables, port: u32) -> u64 {
     tables.port(port).map_or(0, |port| port.address.load())
 }

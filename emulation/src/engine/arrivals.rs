@@ -64,7 +64,7 @@ const _: () = assert!(topology::MAX_PORTS <= 1 << PORT_BITS, "a key names any po
 #[inline]
 pub fn port_key(at: Picos, port: u16) -> u64 {
     const LAST: u64 = u64::MAX >> PORT_BITS;
-    const { assert!(scenario::LONGEST_DURATION.0 < LAST) };
+    const { assert!(scenario::MAX_DURATION.0 < LAST) };
     at.0.min(LAST) << PORT_BITS | u64::from(port)
 }
 

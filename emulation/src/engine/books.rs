@@ -22,11 +22,11 @@ use topology::{NodeKind, WireId};
 use units::Nanos;
 
 use super::faults::FaultTally;
+use super::flow_decisions::sentence;
 use super::host_node::HostNode;
 use super::link_tally::{LinkCount, LinkTally};
 use super::part::Part;
 use super::switch_node::SwitchNode;
-use super::told_flows::sentence;
 use super::transmitter::{Receiver, Transmitter};
 use super::{Engine, Finished, RunError};
 use crate::datapath::Wires;
@@ -43,9 +43,9 @@ impl<W: Wires> Engine<'_, W> {
             }
             part.core.journal.sort();
         }
-        self.tell_notes()?;
+        self.record_notes()?;
         self.hear_of_last_pauses()?;
-        self.tell_unfinished()?;
+        self.record_unfinished()?;
         let missing = self.active.values().filter(|flow| !flow.long_lived).count();
         let substrate_losses =
             self.parts.iter_mut().map(|part| part.core.medium.substrate_losses()).sum();
@@ -137,7 +137,7 @@ impl<W: Wires> Engine<'_, W> {
         let mut all: Option<Measurements> = None;
         let mut occupancies = Vec::new();
         for part in &mut self.parts {
-            part.core.journal.frames.tell(&mut self.recorder.record);
+            part.core.journal.frames.add_to(&mut self.recorder.record);
             let Some(measured) = &mut part.core.measured else { continue };
             for node in &mut part.switches {
                 if let Some(study) = node.followed.study.take() {

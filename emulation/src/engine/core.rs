@@ -376,7 +376,7 @@ impl<W: Wires> Core<W> {
         self.tally.last_activity = self.tally.last_activity.max(now);
         transmitter.lost += 1;
         if let Some(tally) = &mut self.link_tally {
-            tally.of(transmitter.wire, &self.frames.label(frame)).lost += 1;
+            tally.count_mut(transmitter.wire, &self.frames.label(frame)).lost += 1;
         }
         for &interface in &transmitter.captures {
             self.record(now, node, transmitter.wire, interface, frame, Some(reason));
@@ -408,7 +408,7 @@ impl<W: Wires> Core<W> {
     ) {
         receiver.damaged += 1;
         if let Some(tally) = &mut self.link_tally {
-            tally.of(receiver.wire, &self.frames.label(arrival.frame())).damaged += 1;
+            tally.count_mut(receiver.wire, &self.frames.label(arrival.frame())).damaged += 1;
         }
         self.tally.damaged += 1;
         let lost = (arrival.length(), DropReason::Corrupted);

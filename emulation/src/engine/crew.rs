@@ -38,7 +38,7 @@ impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
                         break;
                     }
                 }
-                cpu_time::of_thread()
+                cpu_time::thread_time()
             };
             let thread = thread::Builder::new().name("xoff".into()).spawn_scoped(scope, work);
             Some(Worker { windows, reports, thread: thread.ok()? })

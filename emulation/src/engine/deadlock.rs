@@ -1,7 +1,7 @@
 //! Deadlocks: cycles of paused queues that wait for each other, found during the run.
 //!
 //! This module is about pauses of classes and ports. [`paused_queues`] handles pauses of single queues,
-//! [`mixed_circles`] cycles of queues and classes, [`paused_flows`] pauses of flows.
+//! [`mixed_cycles`] cycles of queues and classes, [`paused_flows`] pauses of flows.
 //!
 //! A cycle can close only when a pause of a class or port begins, or by a packet that was on its way then. It can
 //! dissolve only when a pause ends. So the watch looks for cycles when a pause has taken effect (response time,
@@ -13,7 +13,7 @@
 //! max length of a window, when every switch has reached that instant, however the run is divided. The tables that
 //! it reads are newer by then. So it ignores pauses younger than that: of older ones it has received all changes.
 
-mod mixed_circles;
+mod mixed_cycles;
 mod paused_flows;
 mod paused_queues;
 
@@ -28,16 +28,16 @@ use super::agenda::Task;
 use super::wait_graph::{Lane, WaitGraph};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
-use mixed_circles::MixedCircles;
-use paused_flows::FlowCircles;
-use paused_queues::QueueCircles;
+use mixed_cycles::MixedCycles;
+use paused_flows::FlowCycles;
+use paused_queues::QueueCycles;
 
 /// Emulated time between two checks of cycles that may still dissolve.
 const LOOK_PERIOD: Picos = Picos(10_000_000);
 
 /// A cycle of waiting that has not dissolved.
 #[derive(Debug)]
-struct OpenCircle {
+struct OpenCycle {
     number: u32,
     /// Lanes in the order of waiting.
     lanes: Vec<Lane>,
@@ -61,17 +61,17 @@ pub struct DeadlockWatch {
     port_paused: Vec<Option<Nanos>>,
     /// Wires between switches, ascending.
     between_switches: Vec<u32>,
-    open: Vec<OpenCircle>,
+    open: Vec<OpenCycle>,
     /// Number of cycles up to now.
-    circles: u32,
+    cycles: u32,
     /// True if a check is scheduled.
     looking: bool,
     /// Cycles of queues that are paused one by one.
-    queues: QueueCircles,
+    queues: QueueCycles,
     /// Cycles of such queues and of classes.
-    mixed: MixedCircles,
+    mixed: MixedCycles,
     /// Cycles of paused flows.
-    flows: FlowCircles,
+    flows: FlowCycles,
 }
 
 impl DeadlockWatch {
@@ -107,7 +107,7 @@ impl DeadlockWatch {
         !self.queues.confirmed.is_empty()
             || !self.mixed.confirmed.is_empty()
             || !self.flows.confirmed.is_empty()
-            || self.open.iter().any(|circle| circle.confirmed.is_some())
+            || self.open.iter().any(|cycle| cycle.confirmed.is_some())
     }
 
     /// True if the pauses of any wire are followed.
@@ -120,8 +120,8 @@ impl DeadlockWatch {
         self.on_cycle.get(wire as usize).copied().unwrap_or_default()
     }
 
-    fn in_open_circle(&self, lane: Lane) -> bool {
-        self.open.iter().any(|circle| circle.lanes.contains(&lane))
+    fn in_open_cycle(&self, lane: Lane) -> bool {
+        self.open.iter().any(|cycle| cycle.lanes.contains(&lane))
     }
 }
 
@@ -142,13 +142,13 @@ impl<W: Wires> Engine<'_, W> {
             self.deadlocks.port_paused[wire as usize] = since;
         }
         let begun = if port_off && !port_was_off { paused } else { paused & !before };
-        for class in priority::of_mask(begun).map(Priority::number) {
+        for class in priority::in_mask(begun).map(Priority::number) {
             let settled = (at + self.settling_time(wire)).max(self.now);
             self.agenda.schedule(settled, Task::PauseSettled { wire, class });
         }
         let ended = before & !paused;
         if ended != 0 || (port_was_off && !port_off) {
-            self.end_circles(wire, at)?;
+            self.end_cycles(wire, at)?;
         }
         Ok(())
     }
@@ -173,14 +173,14 @@ impl<W: Wires> Engine<'_, W> {
         let queues = switch.tables().settings().queues_of(Priority::new(class)).queues();
         let waits = !switch.queues().non_empty(port).and(queues).is_empty();
         if waits && self.deadlocks.paused[wire as usize] >> class & 1 != 0 {
-            self.open_circles(&[Lane { wire, class }]);
+            self.open_cycles(&[Lane { wire, class }]);
         }
     }
 
     /// Checks if open cycles have become permanent.
     pub(super) fn look_for_deadlock(&mut self) {
         self.deadlocks.looking = false;
-        if self.deadlocks.open.iter().any(|circle| !circle.survives_refresh) {
+        if self.deadlocks.open.iter().any(|cycle| !cycle.survives_refresh) {
             let graph = self.watched_graph();
             self.confirm(&graph);
         }
@@ -202,15 +202,15 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn finish_deadlocks(&mut self) -> Result<Option<String>, RunError> {
         self.look_for_deadlock();
         let open = std::mem::take(&mut self.deadlocks.open);
-        for circle in &open {
-            self.circle_row(circle, None)?;
+        for cycle in &open {
+            self.cycle_row(cycle, None)?;
         }
-        let confirmed = || open.iter().filter(|circle| circle.confirmed.is_some());
+        let confirmed = || open.iter().filter(|cycle| cycle.confirmed.is_some());
         let of_queues = self.finish_paused_queues()?;
-        let of_both = self.finish_mixed_circles()?;
-        let known: Vec<Lane> = confirmed().flat_map(|circle| &circle.lanes).copied().collect();
+        let of_both = self.finish_mixed_cycles()?;
+        let known: Vec<Lane> = confirmed().flat_map(|cycle| &cycle.lanes).copied().collect();
         let of_flows = self.finish_paused_flows(&known)?;
-        let of_classes = confirmed().map(|circle| (circle.onset, self.names_of(&circle.lanes)));
+        let of_classes = confirmed().map(|cycle| (cycle.onset, self.names_of(&cycle.lanes)));
         let first = of_classes
             .chain(of_queues)
             .chain(of_both)
@@ -226,8 +226,8 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Ends the cycles over `wire` that dissolved at `at`: because a pause ended, or because a port resumed and the
     /// queue that is still paused does not wait for packets of the port's other classes.
-    fn end_circles(&mut self, wire: u32, at: Picos) -> Result<(), RunError> {
-        let crosses = |circle: &OpenCircle| circle.lanes.iter().any(|lane| lane.wire == wire);
+    fn end_cycles(&mut self, wire: u32, at: Picos) -> Result<(), RunError> {
+        let crosses = |cycle: &OpenCycle| cycle.lanes.iter().any(|lane| lane.wire == wire);
         if !self.deadlocks.open.iter().any(crosses) {
             return Ok(());
         }
@@ -235,44 +235,44 @@ impl<W: Wires> Engine<'_, W> {
         let paused = &self.deadlocks.paused;
         let lasts = |lane: &Lane| paused[lane.wire as usize] >> lane.class & 1 != 0;
         // Even if a port resumes, the members of a confirmed cycle stay paused by queues that never resume.
-        let holds = |circle: &OpenCircle| {
-            circle.lanes.iter().all(lasts)
-                && (circle.confirmed.is_some() || graph.is_cycle(&circle.lanes))
+        let holds = |cycle: &OpenCycle| {
+            cycle.lanes.iter().all(lasts)
+                && (cycle.confirmed.is_some() || graph.is_cycle(&cycle.lanes))
         };
-        let has_dissolved = |circle: &mut OpenCircle| crosses(circle) && !holds(circle);
-        let ended: Vec<OpenCircle> = self.deadlocks.open.extract_if(.., has_dissolved).collect();
-        for circle in ended {
-            let end = at.to_nanos().max(circle.onset);
-            self.circle_row(&circle, Some(end))?;
+        let has_dissolved = |cycle: &mut OpenCycle| crosses(cycle) && !holds(cycle);
+        let ended: Vec<OpenCycle> = self.deadlocks.open.extract_if(.., has_dissolved).collect();
+        for cycle in ended {
+            let end = at.to_nanos().max(cycle.onset);
+            self.cycle_row(&cycle, Some(end))?;
             // This cycle may have hidden another one through the same queues.
-            self.open_circles(&circle.lanes);
+            self.open_cycles(&cycle.lanes);
         }
         Ok(())
     }
 
     /// Finds a cycle through each of these lanes that is not in an open cycle yet.
-    fn open_circles(&mut self, lanes: &[Lane]) {
-        if lanes.iter().all(|&lane| self.deadlocks.in_open_circle(lane)) {
+    fn open_cycles(&mut self, lanes: &[Lane]) {
+        if lanes.iter().all(|&lane| self.deadlocks.in_open_cycle(lane)) {
             return;
         }
         let graph = self.watched_graph();
-        let before = self.deadlocks.circles;
+        let before = self.deadlocks.cycles;
         for &lane in lanes {
-            if self.deadlocks.in_open_circle(lane) {
+            if self.deadlocks.in_open_cycle(lane) {
                 continue;
             }
             let Some(places) = graph.cycle_through(lane) else { continue };
-            self.deadlocks.open.push(OpenCircle {
-                number: self.deadlocks.circles,
+            self.deadlocks.open.push(OpenCycle {
+                number: self.deadlocks.cycles,
                 lanes: places.iter().map(|&place| graph.lane(place)).collect(),
                 levels: graph.levels(&places),
                 onset: graph.onset(&places),
                 confirmed: None,
                 survives_refresh: false,
             });
-            self.deadlocks.circles += 1;
+            self.deadlocks.cycles += 1;
         }
-        if self.deadlocks.circles != before {
+        if self.deadlocks.cycles != before {
             self.confirm(&graph);
         }
     }
@@ -292,18 +292,18 @@ impl<W: Wires> Engine<'_, W> {
             tested.clone()
         };
         let mut undecided = false;
-        for circle in &mut self.deadlocks.open {
+        for cycle in &mut self.deadlocks.open {
             let places: Option<Vec<u32>> =
-                circle.lanes.iter().map(|&lane| graph.place(lane)).collect();
+                cycle.lanes.iter().map(|&lane| graph.place(lane)).collect();
             if let Some(places) = places {
                 let all = |stuck: &[bool]| places.iter().all(|&place| stuck[place as usize]);
-                if circle.confirmed.is_none() {
-                    circle.levels = graph.levels(&places);
-                    circle.confirmed = all(&stuck).then_some(self.now.to_nanos());
+                if cycle.confirmed.is_none() {
+                    cycle.levels = graph.levels(&places);
+                    cycle.confirmed = all(&stuck).then_some(self.now.to_nanos());
                 }
-                circle.survives_refresh |= all(&tested);
+                cycle.survives_refresh |= all(&tested);
             }
-            undecided |= !circle.survives_refresh;
+            undecided |= !cycle.survives_refresh;
         }
         if undecided && !std::mem::replace(&mut self.deadlocks.looking, true) {
             self.agenda.schedule(self.now + LOOK_PERIOD, Task::DeadlockLook);
@@ -315,11 +315,11 @@ impl<W: Wires> Engine<'_, W> {
         self.wait_graph(&self.deadlocks.between_switches, port_paused)
     }
 
-    fn circle_row(&mut self, circle: &OpenCircle, end: Option<Nanos>) -> Result<(), RunError> {
-        let members: Vec<DeadlockMember<'_>> = circle
+    fn cycle_row(&mut self, cycle: &OpenCycle, end: Option<Nanos>) -> Result<(), RunError> {
+        let members: Vec<DeadlockMember<'_>> = cycle
             .lanes
             .iter()
-            .zip(&circle.levels)
+            .zip(&cycle.levels)
             .map(|(lane, &level)| DeadlockMember {
                 wire: &self.scenario.fabric().wire(WireId(lane.wire)).name,
                 priority: lane.class,
@@ -327,10 +327,10 @@ impl<W: Wires> Engine<'_, W> {
             })
             .collect();
         self.recorder.add(&DeadlockRow {
-            circle: circle.number,
-            onset: circle.onset,
-            confirmed: circle.confirmed,
-            survives_refresh: circle.survives_refresh,
+            cycle: cycle.number,
+            onset: cycle.onset,
+            confirmed: cycle.confirmed,
+            survives_refresh: cycle.survives_refresh,
             end,
             members: &members,
         })?;

@@ -91,7 +91,7 @@ pub enum Fate {
 }
 
 impl Injector {
-    fn of(fault: &Fault, number: u32, wire: u32, timing: Timing, seed: u64) -> Self {
+    fn new(fault: &Fault, number: u32, wire: u32, timing: Timing, seed: u64) -> Self {
         let what = match fault {
             Fault::Loss { r#match, selection, .. } => What::Loss(*r#match, selection.clone()),
             Fault::Corrupt { r#match, selection, .. } => {
@@ -166,7 +166,7 @@ impl Faults {
         let faults = (0..).zip(&scenario.faults).filter(|(_, fault)| fault.covers(name));
         let mut all = Self::none(timing);
         for (number, fault) in faults {
-            all.add(Injector::of(fault, number, wire, timing, scenario.seed));
+            all.add(Injector::new(fault, number, wire, timing, scenario.seed));
         }
         (!all.injectors.is_empty()).then_some(all)
     }

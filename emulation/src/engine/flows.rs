@@ -16,7 +16,7 @@ use crate::partition::Place;
 use crate::{paths, queue_pairs};
 
 /// Max number of flows that start in a window, unless they start at one instant.
-const MOST_STARTS: u64 = 1 << 14;
+const MAX_STARTS: u64 = 1 << 14;
 
 impl<W: Wires> Engine<'_, W> {
     /// Sends hosts the flows that start in `window`. Ends the window earlier if there are too many, so that the run
@@ -24,7 +24,7 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn start_flows(&mut self, window: &mut Window) -> u64 {
         let mut started = 0;
         while let Some(start) = self.stream.next_start().filter(|&start| start < window.end) {
-            if started >= MOST_STARTS && start > window.start {
+            if started >= MAX_STARTS && start > window.start {
                 window.end = start;
                 break;
             }
@@ -60,7 +60,7 @@ impl<W: Wires> Engine<'_, W> {
             self.recorder.record.flow_path(&flow.label, ports);
         }
         if self.scenario.switch.pauses_flows() {
-            self.recorder.told_flows.start(self.scenario, &flow);
+            self.recorder.flow_decisions.start(self.scenario, &flow);
         }
         if self.is_of_window(&flow) {
             self.flows_of_window += 1;
@@ -111,18 +111,18 @@ impl<W: Wires> Engine<'_, W> {
         let row = flow_row(self.scenario, &flow, Some(at), counts);
         let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
-        self.tell_waiter(&row);
+        self.notify_waiter(&row);
         self.recorder.add(&row)?;
-        self.prune_told_flows();
+        self.prune_flow_decisions();
         if self.scenario.results.explain {
-            let logged = WireLogRecord::of_flow(number, flow.start, Some(at));
+            let logged = WireLogRecord::for_flow(number, flow.start, Some(at));
             self.recorder.wires(std::iter::once(&logged))?;
         }
         Ok(())
     }
 
     /// Records the rows of flows that have not completed.
-    pub(super) fn tell_unfinished(&mut self) -> Result<(), RunError> {
+    pub(super) fn record_unfinished(&mut self) -> Result<(), RunError> {
         for flow in self.active.values() {
             let (request, _) = queue_pairs::queue_pair(self.scenario, flow);
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
@@ -132,7 +132,7 @@ impl<W: Wires> Engine<'_, W> {
             let row = flow_row(self.scenario, flow, None, counts);
             self.recorder.add(&FlowRow { congested, ..row })?;
             if self.scenario.results.explain {
-                let logged = WireLogRecord::of_flow(flow.id, flow.start, None);
+                let logged = WireLogRecord::for_flow(flow.id, flow.start, None);
                 self.recorder.wires(std::iter::once(&logged))?;
             }
         }

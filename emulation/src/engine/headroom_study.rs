@@ -249,7 +249,7 @@ impl HeadroomStudy {
     /// departure may resume queues of other priorities.
     fn turn(&mut self, now: Picos, port: u16, tables: &SwitchTables, measured: &mut Measurements) {
         let study = &mut self.ports[usize::from(port)];
-        for priority in priority::of_mask(self.lossless) {
+        for priority in priority::in_mask(self.lossless) {
             let off = tables.ingress(port.into(), priority).off.load() != 0;
             let state = &mut study.queues[priority.index()].state;
             let was_off = state.is_off();

@@ -191,7 +191,7 @@ impl HostNode {
     pub fn storm_ends(&self, at: Picos) -> [Picos; PRIORITIES] {
         let mut ends = self.host.storm_ends();
         for (_, command) in self.commands.iter().filter(|(due, _)| *due <= at) {
-            let of = |classes| priority::of_mask(classes).map(priority::Priority::index);
+            let of = |classes| priority::in_mask(classes).map(priority::Priority::index);
             match *command {
                 Command::BeginStorm { classes, end } => {
                     of(classes).for_each(|class| ends[class] = ends[class].max(end));
@@ -385,7 +385,7 @@ impl HostNode {
             if let Some(pauses) = self.host.poll_class_pauses() {
                 self.pfc_sent.get_or_insert_default().count(&pauses);
                 let control = HopControl::Classes(pauses);
-                let frame = core.frames.hop_control(self.host.station(), &control);
+                let frame = core.frames.hop_control(self.host.mac_address(), &control);
                 let length = core.frames.length(frame);
                 core.transmit(now, self.node, &mut self.out, frame, length);
             } else if let Some(response) = self.host.poll_link_delay(now) {

@@ -184,7 +184,7 @@ impl ControlFrames {
     }
 
     /// Adds the numbers to the record.
-    pub fn tell(self, record: &mut Record) {
+    pub fn add_to(self, record: &mut Record) {
         record.pause_frames(PauseEvent::Pause, self.pauses);
         record.pause_frames(PauseEvent::Refresh, self.refreshes);
         record.pause_frames(PauseEvent::Resume, self.resumes);

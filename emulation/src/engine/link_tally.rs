@@ -49,7 +49,7 @@ impl LinkTally {
 
     /// Counts a frame of `length` bytes that is sent on a wire.
     pub fn sent(&mut self, wire: WireId, label: &FrameLabel, length: u32) {
-        let count = self.of(wire, label);
+        let count = self.count_mut(wire, label);
         count.frames += 1;
         count.bytes += u64::from(length);
         count.marked += u64::from(matches!(label, FrameLabel::Packet { marked: true, .. }));
@@ -58,12 +58,12 @@ impl LinkTally {
     /// Counts a frame that a switch drops on arrival. A message between neighbours without effect is not counted.
     pub fn dropped(&mut self, wire: WireId, label: &FrameLabel) {
         if let FrameLabel::Packet { .. } = label {
-            self.of(wire, label).dropped += 1;
+            self.count_mut(wire, label).dropped += 1;
         }
     }
 
     /// The counters of a frame's priority on a wire.
-    pub fn of(&mut self, wire: WireId, label: &FrameLabel) -> &mut LinkCount {
+    pub fn count_mut(&mut self, wire: WireId, label: &FrameLabel) -> &mut LinkCount {
         let class = match label {
             FrameLabel::Packet { priority, .. } => usize::from(*priority),
             FrameLabel::HopControl(_) | FrameLabel::Other => PRIORITIES,

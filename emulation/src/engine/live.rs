@@ -46,7 +46,7 @@ use waiters::Waiter;
 /// Max number of windows between two polls of programs and users, while the engine is behind the wall clock.
 const WINDOWS_AT_ONCE: u32 = 16;
 /// Max time of these windows. In a large fabric it limits their number.
-const LONGEST_BATCH: Duration = Duration::from_millis(5);
+const MAX_BATCH: Duration = Duration::from_millis(5);
 /// Max number of requests handled before the fabric goes on.
 const REQUESTS_AT_ONCE: usize = 64;
 /// Min number of deadlines in a trial, as a basis for a statement on punctuality.
@@ -56,7 +56,7 @@ const TRIAL_WINDOWS: u64 = 2;
 /// Interval at which a trial past its time checks whether it has enough deadlines.
 const MOMENT: Duration = Duration::from_millis(1);
 /// Interval at which an idle fabric checks for an interrupt, and checks its hosts' interfaces.
-const LONGEST_WAIT: Duration = Duration::from_millis(200);
+const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// State of a live fabric; empty in a run.
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ pub struct Trial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
     /// A request or interrupt ended it, or it was a trial.
-    Told,
+    Requested,
     /// Max lifetime reached.
     LivedOut,
     /// The substrate broke a promise.
@@ -219,7 +219,7 @@ impl Engine<'_, KernelWires> {
             let at = self.next_due().min(clock.now()).max(done);
             self.now = at;
             let asked = wall();
-            if wait == LONGEST_WAIT && asked.saturating_duration_since(checked) >= LONGEST_WAIT {
+            if wait == MAX_WAIT && asked.saturating_duration_since(checked) >= MAX_WAIT {
                 self.check_hosts()?;
                 checked = asked;
             }
@@ -242,15 +242,15 @@ impl Engine<'_, KernelWires> {
                 done = end;
                 let took = wall().saturating_duration_since(served);
                 let is_enough = windows >= WINDOWS_AT_ONCE && took >= at_least;
-                if is_enough || took >= LONGEST_BATCH || interrupted.load(Ordering::Relaxed) {
+                if is_enough || took >= MAX_BATCH || interrupted.load(Ordering::Relaxed) {
                     break;
                 }
             }
             self.end_captures();
             wait = if has_more { Duration::ZERO } else { clock.until(self.next_due()) };
-            wait = wait.min(LONGEST_WAIT);
+            wait = wait.min(MAX_WAIT);
         }
-        Ok(Over::Told)
+        Ok(Over::Requested)
     }
 
     /// True if a trial that began at `from`, and has processed all events before `done`, had enough deadlines for a
@@ -347,7 +347,7 @@ impl Engine<'_, KernelWires> {
         self.start_flows(&mut window);
         self.run_window(crew, window)?;
         self.exchange();
-        self.tell_notes()?;
+        self.record_notes()?;
         Ok(Some(window.end))
     }
 
@@ -404,7 +404,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Passes a note on to captures, pause counters and storm subscribers. Returns true if nothing else needs the
     /// note.
-    pub(super) fn tell_followers(&mut self, entry: &Entry) -> bool {
+    pub(super) fn notify_followers(&mut self, entry: &Entry) -> bool {
         match entry.what {
             Note::Captured { interface, ref bytes, dropped } if !self.live.captures.is_empty() => {
                 self.live.captures.take(interface, entry.at.to_nanos(), bytes, dropped);
@@ -417,7 +417,7 @@ impl<W: Wires> Engine<'_, W> {
                 self.follow_pause(entry, port, priority, until);
             }
             Note::Switch(Event::StormDetected(ref storm) | Event::StormRestored(ref storm)) => {
-                self.tell_of_storm(entry, storm);
+                self.notify_storm(entry, storm);
             }
             _ => {}
         }

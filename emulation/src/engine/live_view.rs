@@ -80,7 +80,7 @@ impl Engine<'_, KernelWires> {
 
     fn fidelity_of(&mut self, node: NodeId) -> NodeFidelity {
         let Some(meter) = self.meter_mut(node) else { return NodeFidelity::default() };
-        let sum = Sum::of(meter, wall());
+        let sum = Sum::from_meter(meter, wall());
         let recent = sum.recent();
         NodeFidelity { is_good: recent.count().is_good(), recent, all: sum.all() }
     }
@@ -147,7 +147,7 @@ impl Engine<'_, KernelWires> {
             pause_frames: self.pause_frames(inward.wire),
             paused_ns: self.paused_ns(inward.wire),
             victim: node.switch.states().map(|_| {
-                let lossless = priority::of_mask(queues.lossless_classes);
+                let lossless = priority::in_mask(queues.lossless_classes);
                 let is_victim =
                     |it: &Priority| node.switch.state(port, *it).is_some_and(|state| state.victim);
                 lossless.filter(is_victim).map(Priority::number).collect()
@@ -161,7 +161,7 @@ impl Engine<'_, KernelWires> {
         let of_programs = node.stack().map(|stack| (stack.counters, stack.waiting()));
         let (counters, waiting) = of_programs.unwrap_or_default();
         let paused = priority::all().filter(|&it| node.host.open_from(it, self.now) > self.now);
-        let storms = priority::of_mask(node.host.storm_classes());
+        let storms = priority::in_mask(node.host.storm_classes());
         let fabric = self.scenario.fabric();
         HostView {
             name: fabric.host(host).name.clone(),

@@ -3,7 +3,7 @@
 use scenario::Scenario;
 use units::Picos;
 
-use super::LONGEST_WINDOW;
+use super::MAX_WINDOW;
 
 /// The threads that a run uses. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ pub fn lookahead(scenario: &Scenario) -> Picos {
     let wires = scenario.fabric().wires().iter();
     let shortest =
         wires.map(|wire| wire.delay + scenario.frame_time().serialise(wire.rate, length)).min();
-    shortest.unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
+    shortest.unwrap_or(MAX_WINDOW).min(MAX_WINDOW)
 }
 
 /// The frames that arrive in a window while all wires are busy with as many ACKs as full packets.

@@ -8,7 +8,7 @@ use crate::datapath::Wires;
 
 impl<W: Wires> Engine<'_, W> {
     /// Records the notes of all parts, by time and node.
-    pub(super) fn tell_notes(&mut self) -> Result<(), RunError> {
+    pub(super) fn record_notes(&mut self) -> Result<(), RunError> {
         let mut entries = std::mem::take(&mut self.entries);
         for part in &mut self.parts {
             part.core.journal.give(&mut entries);
@@ -26,20 +26,20 @@ impl<W: Wires> Engine<'_, W> {
                     self.agenda.schedule(entry.at + self.lookahead, task);
                 }
                 #[cfg(feature = "kernel")]
-                _ if self.tell_followers(&entry) => {}
-                _ => self.recorder.tell(&entry)?,
+                _ if self.notify_followers(&entry) => {}
+                _ => self.recorder.record_note(&entry)?,
             }
         }
         self.entries = entries;
         if self.scenario.results.explain {
-            self.tell_wires()?;
+            self.record_wires()?;
         }
         Ok(())
     }
 
     /// Records the frames that were sent on wires.
     #[cold]
-    fn tell_wires(&mut self) -> Result<(), RunError> {
+    fn record_wires(&mut self) -> Result<(), RunError> {
         let loggers = self.parts.iter_mut().filter_map(|part| part.core.wire_logger.as_deref_mut());
         self.logged.gather(loggers);
         Ok(self.recorder.wires(self.logged.in_order())?)

@@ -43,7 +43,7 @@ impl KnownOutage {
 
 impl Outages {
     /// Returns the outages of a scenario's faults. `after` is the delay until an outage is known, `None` if nobody follows it.
-    pub fn of(scenario: &Scenario, after: impl Fn(&Fault) -> Option<Picos>) -> Self {
+    pub fn new(scenario: &Scenario, after: impl Fn(&Fault) -> Option<Picos>) -> Self {
         let mut outages = Vec::new();
         for fault in &scenario.faults {
             let Some(((outage, _), after)) = fault.outage().zip(after(fault)) else { continue };

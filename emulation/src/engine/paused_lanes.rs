@@ -109,11 +109,11 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn may_resume(&self, lane: Lane, level: PauseLevel, stays: Stays) -> bool {
         let switch = self.receiving_switch(lane.wire);
         let port = self.fabric_wire(lane.wire).to_port.into();
-        let at = Ingress::of(
+        let at = Ingress::new(
             switch.tables(),
             switch.policy(),
             port,
-            Priority::of_bits(lane.class.into()),
+            Priority::from_bits(lane.class.into()),
         )
         .expect("the port has its rows");
         Selected::may_resume(&at, level, switch.computed_policy(), stays)

@@ -23,7 +23,8 @@ impl<W: Wires> Engine<'_, W> {
                 let sent = node.switch.pfc_sent(port);
                 let of = |class| {
                     let queues = node.followed.queues.as_ref();
-                    let queue = queues.map_or_else(QueueCounters::default, |it| it.of(port, class));
+                    let queue =
+                        queues.map_or_else(QueueCounters::default, |it| it.counters(port, class));
                     self.counters_of((id, port), class, &sent, queue)
                 };
                 counted.extend(priority::all().filter_map(of).map(|row| (id, row)));

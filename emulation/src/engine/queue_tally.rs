@@ -42,7 +42,7 @@ impl QueueTally {
     }
 
     /// Counters of a (port, priority).
-    pub fn of(&self, port: u16, priority: Priority) -> QueueCounters {
+    pub fn counters(&self, port: u16, priority: Priority) -> QueueCounters {
         self.counters[class_row(port.into(), priority) as usize]
     }
 
@@ -58,7 +58,7 @@ impl QueueTally {
         let group = &mut self.counters[class_row(packet.port.into(), priority) as usize];
         group.shared_watermark = group.shared_watermark.max(held.shared_bytes.load());
         group.headroom_watermark = group.headroom_watermark.max(held.headroom_bytes.load());
-        let queue = QueueId::of_bits(row.queue.load());
+        let queue = QueueId::from_bits(row.queue.load());
         let egress = self.row_of(packet.egress, queue);
         let waiting = &mut self.waiting[egress];
         *waiting += u64::from(packet.length);

@@ -19,14 +19,14 @@ use topology::{NodeId, NodeKind, SwitchId, WireId};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::Flow;
 
-use super::LONGEST_WINDOW;
+use super::MAX_WINDOW;
+use super::flow_decisions::FlowDecisions;
 use super::journal::{Entry, LossySample, Note, SampledCounter};
-use super::told_flows::ToldFlows;
 
 /// The instant that a run has completely processed when it has reached `time`: nodes may have run on to the end of
 /// an unfinished window.
 fn certain_at(time: Nanos) -> Nanos {
-    Nanos(time.0.saturating_sub(LONGEST_WINDOW.to_nanos_ceil().0))
+    Nanos(time.0.saturating_sub(MAX_WINDOW.to_nanos_ceil().0))
 }
 
 /// The record of a run, with counters kept beside it.
@@ -41,7 +41,7 @@ pub struct Recorder<'a> {
     /// Sentences on flows whose receivers lack bytes.
     pub misdelivered: Vec<String>,
     /// Pauses of flows that switches have sent (OFC).
-    pub told_flows: ToldFlows,
+    pub flow_decisions: FlowDecisions,
     /// True if the fabric continues without results when they cannot be written.
     pub survives: bool,
     /// Error that made writing fail.
@@ -57,16 +57,16 @@ impl<'a> Recorder<'a> {
             lossless_drops: BTreeMap::new(),
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
-            told_flows: ToldFlows::default(),
+            flow_decisions: FlowDecisions::default(),
             survives: false,
             lost: None,
         }
     }
 
     /// Records one note. Notes come in the order of time.
-    pub fn tell(&mut self, entry: &Entry) -> Result<(), ResultsError> {
-        let told = self.tell_record(entry);
-        self.survive(told)
+    pub fn record_note(&mut self, entry: &Entry) -> Result<(), ResultsError> {
+        let result = self.record_entry(entry);
+        self.survive(result)
     }
 
     /// True if a switch has paused this flow at a neighbour since the flow started; `None` if switches do not pause
@@ -75,14 +75,14 @@ impl<'a> Recorder<'a> {
         if !self.scenario.switch.pauses_flows() {
             return None;
         }
-        let paused = self.told_flows.paused_at(self.scenario.flow_name(flow));
+        let paused = self.flow_decisions.paused_at(self.scenario.flow_name(flow));
         Some(paused.is_some_and(|at| at >= flow.start))
     }
 
     /// Records a row of a table.
     pub fn add<R: Recorded>(&mut self, row: &R) -> Result<(), ResultsError> {
-        let told = self.record.add(row);
-        self.survive(told)
+        let result = self.record.add(row);
+        self.survive(result)
     }
 
     /// Records frames that were sent on wires.
@@ -90,23 +90,23 @@ impl<'a> Recorder<'a> {
         &mut self,
         logged: impl Iterator<Item = &'r WireLogRecord>,
     ) -> Result<(), ResultsError> {
-        let told = self.record.wire_log(logged);
-        self.survive(told)
+        let result = self.record.wire_log(logged);
+        self.survive(result)
     }
 
     /// Gives up the results if writing failed and the fabric is to continue.
-    fn survive(&mut self, told: Result<(), ResultsError>) -> Result<(), ResultsError> {
-        match told {
+    fn survive(&mut self, result: Result<(), ResultsError>) -> Result<(), ResultsError> {
+        match result {
             Err(error) if self.survives => {
                 self.record.abandon_folder();
                 self.lost.get_or_insert(error);
                 Ok(())
             }
-            told => told,
+            result => result,
         }
     }
 
-    fn tell_record(&mut self, entry: &Entry) -> Result<(), ResultsError> {
+    fn record_entry(&mut self, entry: &Entry) -> Result<(), ResultsError> {
         let Self { scenario, record, .. } = self;
         let fabric = scenario.fabric();
         let (at, time) = (entry.at, entry.at.to_nanos());
@@ -236,7 +236,7 @@ impl Recorder<'_> {
         let (time, node) = (entry.at.to_nanos(), fabric.node(entry.node).name.as_str());
         let peer = |port| fabric.node(fabric.peer(entry.node, port).node).name.as_str();
         match *event {
-            Event::Pause { port, classes, event, state, ref order } => priority::of_mask(classes)
+            Event::Pause { port, classes, event, state, ref order } => priority::in_mask(classes)
                 .try_for_each(|priority| {
                     self.record.add(&PauseRow {
                         time,
@@ -278,7 +278,7 @@ impl Recorder<'_> {
                     })
                 }
                 HopControl::Flows { .. } => {
-                    let rows = self.told_flows.tell(self.scenario, entry, port, order);
+                    let rows = self.flow_decisions.record(self.scenario, entry, port, order);
                     rows.iter().try_for_each(|row| self.record.add(row))
                 }
                 HopControl::Classes(_) | HopControl::Queues { .. } => Ok(()),

@@ -15,7 +15,7 @@ use crate::partition::Place;
 
 /// The outages of a scenario's faults. Nothing is followed where links keep no pauses.
 pub fn outages(scenario: &Scenario) -> Outages {
-    Outages::of(scenario, |_| follows(scenario).then_some(Picos::ZERO))
+    Outages::new(scenario, |_| follows(scenario).then_some(Picos::ZERO))
 }
 
 /// True if links keep pauses that only a frame ends.

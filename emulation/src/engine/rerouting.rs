@@ -23,12 +23,12 @@ pub struct Rerouting {
 
 impl Rerouting {
     /// The outages of the scenario's faults.
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let after = |fault: &Fault| {
             let (_, reroute) = fault.outage()?;
             reroute.reroute.then_some(reroute.reroute_after)
         };
-        Self { outages: Outages::of(scenario, after), changes: 0 }
+        Self { outages: Outages::new(scenario, after), changes: 0 }
     }
 
     /// True if routes avoid a wire.

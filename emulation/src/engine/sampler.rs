@@ -24,7 +24,7 @@ const HEADROOM: usize = 0;
 const BUFFER: usize = 4;
 
 /// Position of the first counter of a priority, at a switch with `ports` ports.
-fn of_priority(ports: u16, priority: usize) -> usize {
+fn priority_index(ports: u16, priority: usize) -> usize {
     PER_SWITCH + usize::from(ports) * (1 + priority * PER_PORT_PRIORITY)
 }
 
@@ -71,7 +71,7 @@ impl Sampler {
         };
         Self {
             last_lossy: vec![LossySample::default(); lossy].into(),
-            last: vec![0; of_priority(ports, PRIORITIES)].into(),
+            last: vec![0; priority_index(ports, PRIORITIES)].into(),
             changed: 0,
             last_of_queues: vec![0; queues].into(),
             last_of_flows: (0..ports).filter_map(|port| switch.flow_use(port)).collect(),
@@ -147,9 +147,9 @@ impl Sampler {
             let number = usize::from(port);
             let of_port = switch.port_use(port).headroom_bytes;
             counter(PER_SWITCH + number, QueueKind::Insurance, Some(port), None, of_port);
-            let first = Ingress::of(tables, switch.policy(), port.into(), Priority::new(0))
+            let first = Ingress::new(tables, switch.policy(), port.into(), Priority::new(0))
                 .expect("the port is the switch's");
-            for class in priority::of_mask(classes) {
+            for class in priority::in_mask(classes) {
                 let at = first.sibling(class).expect("the port is the switch's");
                 let in_headroom = at.queue.headroom_bytes.load();
                 let ingress =
@@ -158,7 +158,7 @@ impl Sampler {
                 let queues = at.config.queues_of(class);
                 let egress =
                     queues.iter().map(|queue| tables.egress_bytes(port.into(), queue)).sum();
-                let place = of_priority(self.ports, class.index()) + number * PER_PORT_PRIORITY;
+                let place = priority_index(self.ports, class.index()) + number * PER_PORT_PRIORITY;
                 let (port, priority) = (Some(port), Some(class.number()));
                 counter(place, QueueKind::Ingress, port, priority, ingress);
                 counter(place + 1, QueueKind::IngressHeadroom, port, priority, in_headroom);
@@ -207,9 +207,9 @@ impl Sampler {
         let lossless = tables.settings().lossless_classes & classes;
         let mut changed = Vec::new();
         for port in 0..self.ports {
-            for class in priority::of_mask(lossless) {
+            for class in priority::in_mask(lossless) {
                 Selected::tick(tables, switch.policy(), port.into(), class, now.to_nanos());
-                let at = Ingress::of(tables, switch.policy(), port.into(), class)
+                let at = Ingress::new(tables, switch.policy(), port.into(), class)
                     .expect("the port is the switch's");
                 let bytes = Selected::threshold(&at).saturating_sub(Selected::margin(&at));
                 let place = usize::from(port) * PRIORITIES + class.index();
@@ -236,7 +236,7 @@ impl Sampler {
         let settings = tables.settings();
         let places = places(&settings.queues);
         for port in 0..self.ports {
-            for class in priority::of_mask(self.spread & classes) {
+            for class in priority::in_mask(self.spread & classes) {
                 for queue in settings.queues_of(class).queues().iter() {
                     let bytes = tables.egress_bytes(port.into(), queue);
                     let known =
@@ -264,9 +264,9 @@ impl Sampler {
         let settings = tables.settings();
         let places = places(&settings.queues);
         for port in 0..self.ports {
-            for class in priority::of_mask(!settings.lossless_classes & classes) {
+            for class in priority::in_mask(!settings.lossless_classes & classes) {
                 for queue in settings.queues_of(class).iter() {
-                    let at = lossy::Egress::of(tables, policy, port.into(), queue, class)
+                    let at = lossy::Egress::new(tables, policy, port.into(), queue, class)
                         .expect("the queue is the switch's");
                     let bytes = at.row.bytes.load();
                     let known = &mut self.last_lossy[usize::from(port) * places + queue.place()];

@@ -17,7 +17,7 @@ use crate::datapath::FrameId;
 
 /// Max number of frames that wait in a NIC for the port, and max number per class while it is paused. Further
 /// frames wait in the stack's interface, or are dropped if their class is paused.
-pub const MOST_WAITING: usize = 1024;
+pub const MAX_WAITING: usize = 1024;
 
 /// Passes a frame to the stack.
 pub type ToStack = Box<dyn FnMut(&[u8]) + Send>;
@@ -80,7 +80,7 @@ impl Stack {
 
     /// Number of waiting frames whose classes are not paused at `now`.
     pub fn waiting_for_the_port(&self, now: Picos, host: &Host) -> usize {
-        if self.waiting < MOST_WAITING {
+        if self.waiting < MAX_WAITING {
             return self.waiting;
         }
         let open = priority::all().filter(|&priority| host.open_from(priority, now) <= now);
@@ -90,7 +90,7 @@ impl Stack {
     /// Queues a program's frame, or returns it if the queue is full and its class is paused.
     pub fn enqueue(&mut self, now: Picos, host: &Host, frame: StackFrame) -> Option<FrameId> {
         let queue = &mut self.queues[frame.priority.index()];
-        if queue.len() >= MOST_WAITING && host.open_from(frame.priority, now) > now {
+        if queue.len() >= MAX_WAITING && host.open_from(frame.priority, now) > now {
             self.counters.dropped += 1;
             return Some(frame.frame);
         }
@@ -121,7 +121,7 @@ impl Stack {
         if self.waiting == 0 {
             return None;
         }
-        let next = (1..=8).map(|step| Priority::of_bits(u32::from(self.served) + step)).find(
+        let next = (1..=8).map(|step| Priority::from_bits(u32::from(self.served) + step)).find(
             |&priority| {
                 !self.queues[priority.index()].is_empty() && host.open_from(priority, now) <= now
             },

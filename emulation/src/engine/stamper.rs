@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_tells_bytes_in_steps() {
+    fn a_stamp_reports_bytes_in_steps() {
         let steps = TelemetrySteps {
             sent: Checked::within(Bytes(512)),
             queue: Checked::within(Bytes(320)),

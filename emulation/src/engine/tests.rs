@@ -91,7 +91,7 @@ fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
         let Finished { record, end, counted, .. } = run(engine).expect("the run ends");
         let description = RunDescription {
             scenario_toml: "",
-            manifest: &Manifest::of_this_process(),
+            manifest: &Manifest::for_this_process(),
             fabric: String::new(),
             lossless: vec![3],
         };
@@ -102,7 +102,7 @@ fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
     };
     let whole = left(1, false);
     assert!(whole.1[1].lines().count() > 50, "there are pauses");
-    assert!(whole.1[3].lines().count() > 1, "and circles");
+    assert!(whole.1[3].lines().count() > 1, "and cycles");
     assert_eq!(left(1, true), whole, "the nodes of a window in the other order");
     for part in [2, 7, 50] {
         assert_eq!(left(part, false), whole, "windows a {part}th as long");
@@ -112,7 +112,7 @@ fn windows_of_any_length_and_nodes_in_either_order_are_the_same_run() {
 /// The hops of a flow of 2 MB are more than twice, and less than a hundred times, the hops between two checks; a
 /// flow of 1 kB has few.
 #[test]
-fn a_run_tells_of_its_progress_now_and_then() {
+fn a_run_reports_its_progress_periodically() {
     let calls = |bytes, interrupted: bool| {
         let scenario = star("", &flow("h1", "h0", bytes));
         let mut calls: Vec<Progress> = Vec::new();
@@ -122,20 +122,20 @@ fn a_run_tells_of_its_progress_now_and_then() {
         let ended = engine(&scenario).run(&mut watch).map(|finished| finished.counted);
         (ended, calls)
     };
-    let (ended, told) = calls(2_000_000, false);
+    let (ended, progress) = calls(2_000_000, false);
     let counted = ended.expect("the run ends");
-    assert!((3..100).contains(&told.len()), "{}", told.len());
-    assert!(told.is_sorted_by_key(|at| at.now));
-    let last = told.last().expect("one at the end");
+    assert!((3..100).contains(&progress.len()), "{}", progress.len());
+    assert!(progress.is_sorted_by_key(|at| at.now));
+    let last = progress.last().expect("one at the end");
     assert_eq!((last.flows_completed, last.packet_hops), (1, counted.packet_hops));
-    let (ended, told) = calls(2_000_000, true);
+    let (ended, progress) = calls(2_000_000, true);
     let counted = ended.expect("the run ends early");
     assert_eq!(counted.ended, RunEnd::Interrupted);
     assert!((1..4_000).contains(&counted.packet_hops), "{}", counted.packet_hops);
-    let told: Vec<(u64, u64)> = told.iter().map(|at| (at.now.0, at.packet_hops)).collect();
-    assert_eq!(told, [(counted.emulated_ns, counted.packet_hops)], "only at the end");
-    let (ended, told) = calls(1_000, true);
+    let progress: Vec<(u64, u64)> = progress.iter().map(|at| (at.now.0, at.packet_hops)).collect();
+    assert_eq!(progress, [(counted.emulated_ns, counted.packet_hops)], "only at the end");
+    let (ended, progress) = calls(1_000, true);
     let ended = ended.map(|counted| counted.ended);
     assert!(matches!(ended, Ok(RunEnd::Drained)), "it was over before anybody looked");
-    assert_eq!(told.len(), 1);
+    assert_eq!(progress.len(), 1);
 }

@@ -54,7 +54,7 @@ impl Transmitter {
         captured: &[(WireId, CaptureFilter)],
     ) -> Self {
         let fabric = scenario.fabric();
-        let timing = Timing::of(fabric.wire(wire), scenario);
+        let timing = Timing::new(fabric.wire(wire), scenario);
         let faults = Faults::on_wire(scenario, &fabric.wire(wire).name, wire.0, timing);
         Self {
             busy_until: Picos::ZERO,
@@ -191,7 +191,7 @@ impl Receiver {
         Self {
             wire,
             ends: fabric.ends(wire),
-            timing: Timing::of(fabric.wire(wire), scenario),
+            timing: Timing::new(fabric.wire(wire), scenario),
             received: 0,
             damaged: 0,
             received_bytes: 0,

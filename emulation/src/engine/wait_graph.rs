@@ -386,20 +386,20 @@ mod tests {
     #[test]
     fn a_port_waits_for_packets_of_all_its_classes() {
         let mut ports = ports();
-        let circle = [(10, 3), (11, 5)].map(|(wire, class)| Lane { wire, class });
-        for lane in circle {
+        let cycle = [(10, 3), (11, 5)].map(|(wire, class)| Lane { wire, class });
+        for lane in cycle {
             assert_eq!(ports.cycle_through(lane), Some(vec![0, 3]));
         }
         for (wire, class) in [(10, 5), (11, 3)] {
             assert_eq!(ports.cycle_through(Lane { wire, class }), None, "nobody waits for it");
         }
         assert_eq!(ports.onset(&[0, 3]), Nanos(200), "the ports' pauses");
-        assert!(ports.is_cycle(&circle));
+        assert!(ports.is_cycle(&cycle));
         assert_eq!(ports.levels(&[0, 3]), [PauseLevel::Port; 2]);
 
         ports.ports.remove(&11);
         ports.paused.iter_mut().for_each(|paused| paused.queue_off = true);
-        assert!(!ports.is_cycle(&circle), "queues wait for their own packets");
+        assert!(!ports.is_cycle(&cycle), "queues wait for their own packets");
     }
 
     #[test]
@@ -465,8 +465,8 @@ mod tests {
         ring.paused.insert(1, class_3);
         ring.ingress.insert(lane(11), ingress(11, (0, &[(0, 2)])));
         assert_eq!(ring.cycle_through(lane(10)), Some(vec![0, 2]));
-        let circle = [lane(10), lane(11)];
-        assert!(!ring.is_cycle(&circle), "nothing at port 10 waits behind class 3 of wire 11");
+        let cycle = [lane(10), lane(11)];
+        assert!(!ring.is_cycle(&cycle), "nothing at port 10 waits behind class 3 of wire 11");
         assert_eq!(ring.stuck(never), [true; 3]);
         // Class 3 at port 11 holds 2 bytes, and resumes unless what stays beside them are 40.
         let below =
@@ -475,9 +475,9 @@ mod tests {
         assert_eq!(ring.stuck(below(41)), [true, false, true], "its own bytes hold up nobody");
 
         ring.ingress.insert(Lane { wire: 10, class: 5 }, ingress(10, (0, &[(1, 7)])));
-        assert!(!ring.is_cycle(&circle), "class 3 of wire 10 waits for its own packets");
+        assert!(!ring.is_cycle(&cycle), "class 3 of wire 10 waits for its own packets");
         ring.counts_by_port = true;
-        assert!(ring.is_cycle(&circle), "or for all of the port");
+        assert!(ring.is_cycle(&cycle), "or for all of the port");
     }
 
     /// Both queues hold 5 bytes, and 7 others are stuck behind them at the first one's switch.

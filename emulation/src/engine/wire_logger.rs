@@ -76,17 +76,17 @@ impl WireLogger {
     /// Records the arrival of a frame at a node.
     #[inline]
     pub fn came(&mut self, frame: FrameId, at: Picos) {
-        *self.of(frame) = (at, 0);
+        *self.frame_mut(frame) = (at, 0);
     }
 
     /// Records a packet made by a host, with the instant since which it was ready, if known.
     pub fn made(&mut self, frame: FrameId, ready: Option<Picos>) {
-        *self.of(frame) = (ready.unwrap_or(Picos::MAX), 0);
+        *self.frame_mut(frame) = (ready.unwrap_or(Picos::MAX), 0);
     }
 
     /// Records that a packet has left an egress queue.
     pub fn left(&mut self, frame: FrameId, queue: QueueId) {
-        self.of(frame).1 = queue.number();
+        self.frame_mut(frame).1 = queue.number();
     }
 
     /// Records a frame that is sent on a wire, and that arrives unless a fault loses it.
@@ -113,7 +113,7 @@ impl WireLogger {
         };
         match label {
             FrameLabel::Packet { kind, flow, sequence, priority, .. } => {
-                let (ready, queue) = *self.of(frame);
+                let (ready, queue) = *self.frame_mut(frame);
                 record.kind = match kind {
                     FrameKind::Data => LoggedKind::Data,
                     FrameKind::Nak => LoggedKind::Nak,
@@ -149,7 +149,7 @@ impl WireLogger {
         label: FrameLabel,
     ) {
         let FrameLabel::Packet { flow, sequence, priority, .. } = label else { return };
-        let (ready, queue) = *self.of(frame);
+        let (ready, queue) = *self.frame_mut(frame);
         let record = WireLogRecord {
             started: now,
             ready,
@@ -167,7 +167,7 @@ impl WireLogger {
     }
 
     #[inline]
-    fn of(&mut self, frame: FrameId) -> &mut (Picos, u8) {
+    fn frame_mut(&mut self, frame: FrameId) -> &mut (Picos, u8) {
         let number = frame.0 as usize;
         if number >= self.frames.len() {
             self.frames.resize(number + 1, (Picos::MAX, 0));
@@ -181,6 +181,6 @@ fn last_end(arrives: Picos, rate: BitsPerSecond, pauses: ClassPauses) -> Picos {
     if arrives == Picos::MAX {
         return arrives;
     }
-    let longest = priority::of_mask(pauses.named).map(|class| pauses.quanta[class.index()]).max();
+    let longest = priority::in_mask(pauses.named).map(|class| pauses.quanta[class.index()]).max();
     arrives + quantum_duration(rate, longest.unwrap_or(0))
 }

@@ -32,13 +32,13 @@ use crate::run::{self, Threads};
 /// Length of a trial, wall clock.
 const TRIAL: Duration = Duration::from_millis(150);
 /// Max length of a trial in which too little happens in [`TRIAL`], for example because a wire has a longer delay.
-const LONGEST_TRIAL: Duration = Duration::from_secs(5);
+const MAX_TRIAL: Duration = Duration::from_secs(5);
 /// Min number of packet-hops for reporting the time per packet-hop.
-const TELLING_HOPS: u64 = 1000;
+const MIN_MEASURED_HOPS: u64 = 1000;
 /// Max number of trials. The last one decides even if it was not punctual.
-const MOST_TRIALS: usize = 12;
+const MAX_TRIALS: usize = 12;
 /// Max load of the machine, percent of its time.
-const MOST_BUSY_PERCENT: u128 = 80;
+const MAX_BUSY_PERCENT: u128 = 80;
 /// Steps of the dilation within a power of ten.
 const STEPS: [u32; 5] = [1, 2, 3, 5, 7];
 /// Size of a flow that no trial completes.
@@ -102,7 +102,7 @@ pub(super) fn calibrate(
     let (load, scenario) = loaded(scenario);
     let mut trials = Vec::new();
     let mut dilation = NonZeroU32::MIN;
-    while trials.len() < MOST_TRIALS {
+    while trials.len() < MAX_TRIALS {
         let (trial, renewed) = try_out(&scenario, fabric, &mut around, threads, load, dilation)?;
         fabric = renewed;
         trials.push(trial);
@@ -145,7 +145,7 @@ fn try_out(
     let mut engine = Engine::new(scenario, fabric, record, &[], threads);
     engine.connect_stacks(stacks);
     let from = scenario.flow_stream().next_start().unwrap_or(Picos::ZERO);
-    let trial = Some(engine::Trial { least: TRIAL, most: LONGEST_TRIAL });
+    let trial = Some(engine::Trial { least: TRIAL, most: MAX_TRIAL });
     let surroundings = Surroundings { dilation, from, trial, stacks, desk, interrupted };
     let Ended { finished, fidelity, busy, has_shown_enough, took, .. } =
         engine.run_live(surroundings)?;
@@ -186,7 +186,7 @@ impl Trial {
     /// or if no emulated time has passed.
     fn next_dilation(&self) -> Option<NonZeroU32> {
         let enough = (u128::from(nanos(self.busy)) * 100)
-            .checked_div(u128::from(self.emulated_ns) * MOST_BUSY_PERCENT)?;
+            .checked_div(u128::from(self.emulated_ns) * MAX_BUSY_PERCENT)?;
         let enough = u32::try_from(enough).ok()?;
         step_from(enough.max(self.dilation.get()).checked_add(1)?)
     }
@@ -224,7 +224,7 @@ impl fmt::Display for Calibration {
             f,
             "--dilation auto chose {dilation}: with {load} an emulated second needs {needed:.2} s of work here"
         )?;
-        if packet_hops >= TELLING_HOPS {
+        if packet_hops >= MIN_MEASURED_HOPS {
             let per_hop = nanos(busy) / packet_hops;
             write!(f, ", and a packet-hop {}.{:02} us", per_hop / 1000, per_hop % 1000 / 10)?;
         }

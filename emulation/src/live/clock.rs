@@ -13,7 +13,7 @@ pub use results::GOOD_LATENESS;
 
 /// Max lateness, wall clock, for which the emulated clock catches up. Beyond it, the clock is set back and the lost
 /// time is counted.
-const MOST_LATE: Duration = Duration::from_millis(20);
+const MAX_LATE: Duration = Duration::from_millis(20);
 
 /// Relation of emulated time to the wall clock, until the clock is set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl RealClock {
     pub fn serve(&mut self, now: Instant, due: Picos) {
         let late = self.pace.emulated(now).0.saturating_sub(due.0) / 1000;
         let late = Duration::from_nanos(late.saturating_mul(self.pace.dilation.into()));
-        if late > MOST_LATE {
+        if late > MAX_LATE {
             self.pace.origin += late;
             self.lost += late;
             self.begin_spells(now);
@@ -165,7 +165,7 @@ impl RealClock {
     pub fn fidelity(&mut self, deadlines: &Sum, window: Picos) -> Fidelity {
         let now = wall();
         self.begin_spells(now);
-        let sleeps = Sum::of(&mut self.sleeps, now);
+        let sleeps = Sum::from_meter(&mut self.sleeps, now);
         let recently_lost = self.lost_in_last + self.lost_in_current;
         let (recent, recent_sleeps) = (deadlines.recent(), sleeps.recent());
         Fidelity {
@@ -195,7 +195,7 @@ pub fn wall() -> Instant {
 
 #[cfg(test)]
 mod tests {
-    use results::LEAST_SLEEPS;
+    use results::MIN_SLEEPS;
 
     use super::*;
 
@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(clock.sleeps(), DeadlineCount { deadlines: 1, late: 0 });
         clock.slept(began + later, began, asked, true);
         assert_eq!(clock.sleeps(), DeadlineCount { deadlines: 2, late: 1 });
-        assert!(clock.fidelity(&Sum::new(), Picos(1)).is_good, "two tell nothing");
-        for _ in 2..LEAST_SLEEPS {
+        assert!(clock.fidelity(&Sum::new(), Picos(1)).is_good, "two are too few to judge");
+        for _ in 2..MIN_SLEEPS {
             clock.slept(began + asked, began, asked, true);
         }
         assert!(clock.fidelity(&Sum::new(), Picos(1)).is_good);

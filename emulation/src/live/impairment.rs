@@ -58,7 +58,7 @@ impl ImpairmentChange {
     }
 
     /// Impairments after the change.
-    pub fn of(self, before: Impairment) -> Impairment {
+    pub fn applied_to(self, before: Impairment) -> Impairment {
         Impairment {
             loss_millionths: self.loss_millionths.unwrap_or(before.loss_millionths),
             corrupt_millionths: self.corrupt_millionths.unwrap_or(before.corrupt_millionths),
@@ -79,7 +79,7 @@ pub enum LinkState {
     Down,
     /// They go down periodically.
     Flap {
-        /// Time between two times that they go down, ps, at least [`scenario::LEAST_PERIOD`].
+        /// Time between two times that they go down, ps, at least [`scenario::MIN_PERIOD`].
         period_ps: u64,
         /// Time for which they stay down: above zero and below the period, ps.
         down_for_ps: u64,
@@ -114,7 +114,7 @@ mod tests {
         let nothing = ImpairmentChange::default();
         let lossy = ImpairmentChange { loss_millionths: Some(1000), ..nothing };
         let late = ImpairmentChange { delay_ps: Some(5), jitter_ps: Some(1), ..nothing };
-        let set = late.of(lossy.of(Impairment::default()));
+        let set = late.applied_to(lossy.applied_to(Impairment::default()));
         let both = Impairment {
             loss_millionths: 1000,
             delay_ps: 5,
@@ -122,12 +122,12 @@ mod tests {
             ..Impairment::default()
         };
         assert_eq!(set, both);
-        assert_eq!(nothing.of(set), set);
+        assert_eq!(nothing.applied_to(set), set);
         let without_loss = ImpairmentChange { loss_millionths: Some(0), ..nothing };
-        assert_eq!(without_loss.of(set), Impairment { loss_millionths: 0, ..set });
-        assert_eq!(ImpairmentChange::CLEAR.of(set), Impairment::default());
+        assert_eq!(without_loss.applied_to(set), Impairment { loss_millionths: 0, ..set });
+        assert_eq!(ImpairmentChange::CLEAR.applied_to(set), Impairment::default());
         let only_rate = ImpairmentChange { rate_bps: Some(7), ..nothing };
-        let cleared = ImpairmentChange::CLEAR.and_then(only_rate).of(set);
+        let cleared = ImpairmentChange::CLEAR.and_then(only_rate).applied_to(set);
         assert_eq!(cleared, Impairment { rate_bps: 7, ..Impairment::default() });
     }
 

@@ -14,7 +14,7 @@ use super::clock::{Pace, nanos, wall};
 /// Period of the wall clock. Recent values cover the current period and the one before.
 pub(super) const SPELL: Duration = Duration::from_secs(1);
 /// Max recorded lateness, ns; longer values count as this one. The clock is set back long before.
-const MOST_NS: u64 = 60_000_000_000;
+const MAX_NS: u64 = 60_000_000_000;
 /// With one significant digit a histogram takes 4 kB, and values are at most 1/16 too high.
 const DIGITS: u8 = 1;
 
@@ -32,7 +32,7 @@ pub struct Meter {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(MOST_NS, DIGITS).expect("the bounds are apart")
+    Histogram::new_with_max(MAX_NS, DIGITS).expect("the bounds are apart")
 }
 
 impl Meter {
@@ -97,7 +97,7 @@ impl Sum {
     }
 
     /// The sum of one meter, whose spells last until `now`.
-    pub fn of(meter: &mut Meter, now: Instant) -> Self {
+    pub fn from_meter(meter: &mut Meter, now: Instant) -> Self {
         let mut sum = Self::new();
         sum.add(meter, now);
         sum
@@ -177,21 +177,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_meter_tells_what_is_recent_from_what_is_long_past() {
+    fn a_meter_distinguishes_recent_from_old_lateness() {
         let mut meter = Meter::new();
         let begin = meter.spell_began;
         let at = |millis| begin + Duration::from_millis(millis);
         meter.record(at(10), 1_000);
         meter.record(at(20), 300_000);
         meter.record(at(1100), 2_000);
-        let sum = Sum::of(&mut meter, at(1200));
+        let sum = Sum::from_meter(&mut meter, at(1200));
         assert_eq!((sum.all().deadlines, sum.all().late), (3, 1));
         assert_eq!(sum.all(), sum.recent());
         assert!((300_000..320_000).contains(&sum.all().most_ns), "{sum:?}");
         // Nothing is due for a long time after that.
-        let sum = Sum::of(&mut meter, at(2200));
+        let sum = Sum::from_meter(&mut meter, at(2200));
         assert_eq!((sum.recent().deadlines, sum.recent().late), (1, 0));
-        let sum = Sum::of(&mut meter, at(5000));
+        let sum = Sum::from_meter(&mut meter, at(5000));
         assert_eq!((sum.recent().deadlines, sum.recent().most_ns), (0, 0));
         assert_eq!((sum.all().deadlines, sum.all().late), (3, 1));
     }
@@ -204,7 +204,7 @@ mod tests {
         for _ in 0..10 {
             meter.record(now, 1_000);
         }
-        let all = Sum::of(&mut meter, now).all();
+        let all = Sum::from_meter(&mut meter, now).all();
         assert_eq!(all.deadlines, u64::from(u32::MAX) + 10);
         assert!(all.p50_ns >= 1_000 && all.p99_ns >= 1_000, "{all:?}");
     }

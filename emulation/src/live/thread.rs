@@ -3,7 +3,7 @@
 use std::io;
 
 /// Lowest real-time priority: above all ordinary threads.
-const LOWEST_OF_REAL_TIME: libc::c_int = 1;
+const MIN_REAL_TIME: libc::c_int = 1;
 
 /// Scheduling priority of a fabric's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Hurry {
     /// Sets the priority.
     pub fn begin(priority: Priority) -> io::Result<Self> {
         if priority == Priority::RealTime {
-            set_scheduling(libc::SCHED_RR, LOWEST_OF_REAL_TIME)?;
+            set_scheduling(libc::SCHED_RR, MIN_REAL_TIME)?;
         }
         Ok(Self { priority })
     }

@@ -145,7 +145,7 @@ pub struct StormCounts {
 
 impl StormCounts {
     /// Counters of packets dropped on departure, dropped on arrival, and forwarded.
-    pub(crate) const fn of([egress, ingress, forwarded]: [Traffic; 3]) -> Self {
+    pub(crate) const fn new([egress, ingress, forwarded]: [Traffic; 3]) -> Self {
         Self {
             egress_dropped_packets: egress.packets,
             egress_dropped_bytes: egress.bytes,

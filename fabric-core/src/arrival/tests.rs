@@ -37,7 +37,7 @@ enum Step {
 
 /// A packet of 1000 bytes from port 0 to port 1.
 struct Packet {
-    station: u64,
+    mac: u64,
     ecn: u8,
     failing: Step,
 }
@@ -49,7 +49,7 @@ impl Frame for Packet {
 
     fn parse(&self) -> Result<Parsed, DropReason> {
         Ok(Parsed::Ipv4(Ipv4Fields {
-            station: self.station,
+            mac: self.mac,
             destination: FIRST_HOST_ADDRESS + OUT,
             type_of_service: (CLASS as u8) << 5 | self.ecn,
             ttl: 64,
@@ -175,8 +175,8 @@ fn policy(marking: MarkingScheme) -> Policy {
 }
 
 fn arrive(tables: &OwnedTables, marking: MarkingScheme, ecn: u8, failing: Step) -> Outcome {
-    let station = tables.ports[IN as usize].address.load();
-    let mut packet = Packet { station, ecn, failing };
+    let mac = tables.ports[IN as usize].address.load();
+    let mut packet = Packet { mac, ecn, failing };
     arrival(&mut packet, &Lacking(tables, failing), policy(marking), IN, NOW, &mut |_| {})
 }
 

@@ -45,7 +45,7 @@ fn a_packet_is_read_field_by_field() {
     assert_eq!(
         fields(&frame),
         Ipv4Fields {
-            station: address_to_u64([2, 1, 0, 0, 0, 0]),
+            mac: address_to_u64([2, 1, 0, 0, 0, 0]),
             upstream: QueueId::CONTROL,
             source: 0x0102_0304,
             destination: 0x0a00_0102,

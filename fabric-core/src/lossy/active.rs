@@ -35,7 +35,7 @@ impl BufferManagement for Active {
 
     #[inline]
     fn sent<T: Tables>(packet: &Leaving<'_, T>) {
-        let at = Egress::of_leaving(packet);
+        let at = Egress::from_leaving(packet);
         if let Some(line) = state::queue(at.tables, at.config.queue_row(at.port, at.queue)) {
             line.sent_bytes.add::<T>(packet.length);
         }
@@ -52,14 +52,14 @@ fn measure<T: Tables>(tables: &T, policy: Policy, now: Nanos) -> Option<()> {
     let (config, parameters) = (tables.config()?, state::parameters(tables)?);
     let span = now.0.saturating_sub(parameters.period_began_ns.load());
     parameters.period_began_ns.store(now.0);
-    let lossy = || priority::of_mask(!config.lossless_classes);
+    let lossy = || priority::in_mask(!config.lossless_classes);
     for port in 0..config.ports {
         let rate = tables.port(port)?.rate_bps.load();
         let queues: u64 =
             lossy().map(|class| u64::from(config.queues_of(class).count.max(1))).sum();
         for class in lossy() {
             for queue in config.queues_of(class).iter() {
-                let at = Egress::of(tables, policy, port, queue, class)?;
+                let at = Egress::new(tables, policy, port, queue, class)?;
                 let line = state::queue(tables, config.queue_row(at.port, queue))?;
                 let sent = line.sent_bytes.load();
                 let share = share_of(sent - line.sent_before.load(), span, rate);

@@ -48,7 +48,7 @@ impl BufferManagement for Bshare {
 
     #[inline]
     fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Option<DropReason> {
-        let at = Egress::of_leaving(packet);
+        let at = Egress::from_leaving(packet);
         let behind = at.row.bytes.load() - packet.length;
         let sojourn = packet.now.0.saturating_sub(packet.arrived.0);
         let theta = theta(&at, packet.first_rtt)?;

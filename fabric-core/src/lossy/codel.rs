@@ -21,7 +21,7 @@ const ENTERED: u32 = 2;
 const DROPPED: u32 = 3;
 
 /// `maxpacket` of a queue that no packet has left yet: the RFC's minimum MTU.
-const SHORTEST: u64 = 512;
+const MIN_LENGTH: u64 = 512;
 
 /// Returns the reason to drop a packet that the scheme sends. `None`: the packet is sent.
 #[inline]
@@ -80,7 +80,7 @@ fn is_dropped<T: Tables>(
 fn may_drop<T: Tables>(packet: &Leaving<'_, T>, parameters: &Parameters, line: &CodelLine) -> bool {
     let Leaving { now, arrived, length, egress, .. } = *packet;
     let behind = egress.bytes.load().saturating_sub(length);
-    let longest = u64::from(line.longest_packet.load()).max(SHORTEST);
+    let longest = u64::from(line.longest_packet.load()).max(MIN_LENGTH);
     if length > longest {
         line.longest_packet.store(length as u32);
     }

@@ -73,11 +73,11 @@ pub(super) fn count<T: Tables>(
     threshold: impl Fn(&Egress<'_, T>) -> u64,
 ) -> Option<()> {
     let (config, parameters) = (tables.config()?, state::parameters(tables)?);
-    for priority in priority::of_mask(!config.lossless_classes) {
+    for priority in priority::in_mask(!config.lossless_classes) {
         let mut sum = 0;
         for port in 0..config.ports {
             for queue in config.queues_of(priority).iter() {
-                let at = Egress::of(tables, policy, port, queue, priority)?;
+                let at = Egress::new(tables, policy, port, queue, priority)?;
                 sum += congested(parameters, config, at.row.bytes.load(), threshold(&at));
             }
         }

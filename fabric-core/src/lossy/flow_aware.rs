@@ -26,7 +26,7 @@ impl BufferManagement for FlowAware {
 
     #[inline(always)]
     fn admit<T: Tables>(packet: &Arriving<'_, T>) -> Result<(), DropReason> {
-        let at = Egress::of_arriving(packet);
+        let at = Egress::from_arriving(packet);
         let Arriving { fields, length, now, .. } = *packet;
         let flow = flow_table::count(&packet.ingress, fields, length, now)
             .ok_or(DropReason::BrokenTable)?;

@@ -84,7 +84,7 @@ fn first_packets<T: Tables>(
 ) -> Option<Priority> {
     let parameters = state::flow_parameters(at.tables)?;
     let before = flow_table::packets_before(at, fields, now)?;
-    (before < parameters.packets.load()).then(|| Priority::of_bits(parameters.priority.load()))
+    (before < parameters.packets.load()).then(|| Priority::from_bits(parameters.priority.load()))
 }
 
 /// Returns the max bytes of an egress queue for packets of `priority`.
@@ -97,7 +97,7 @@ fn threshold<T: Tables>(at: &Egress<'_, T>, priority: Priority) -> u64 {
 fn is_admitted<T: Tables>(packet: &Arriving<'_, T>) -> Option<Result<(), DropReason>> {
     let Arriving { fields, length, now, .. } = *packet;
     let options = packet.ingress.policy.lossy_options;
-    let at = Egress::of_arriving(packet);
+    let at = Egress::from_arriving(packet);
     let mut priority = at.priority;
     let mut is_elephant = false;
     let mut flow = None;
@@ -107,7 +107,7 @@ fn is_admitted<T: Tables>(packet: &Arriving<'_, T>) -> Option<Result<(), DropRea
         let is_first =
             options & OPTION_PRIORITISES != 0 && entry.packets.load() <= parameters.packets.load();
         if is_first {
-            priority = Priority::of_bits(parameters.priority.load());
+            priority = Priority::from_bits(parameters.priority.load());
         }
         is_elephant = !is_first && u64::from(entry.bytes.load()) >= parameters.bytes.load();
         flow = Some(entry);

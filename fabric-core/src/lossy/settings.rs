@@ -12,7 +12,7 @@ use crate::tables::Tables;
 use units::{Bytes, Nanos};
 
 /// Max alpha.
-pub const LARGEST_ALPHA: u32 = 1 << 16;
+pub const MAX_ALPHA: u32 = 1 << 16;
 
 /// A fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +215,7 @@ impl Kind {
 pub struct Settings {
     /// The scheme.
     pub kind: Kind,
-    /// alpha of each priority, at most [`LARGEST_ALPHA`].
+    /// alpha of each priority, at most [`MAX_ALPHA`].
     pub alphas: [Ratio; PRIORITIES],
     /// alpha for packets at the start of their flow: of the first round trip in ABM and BSHARE, of a short flow in FAB.
     pub first_alphas: [Ratio; PRIORITIES],
@@ -315,7 +315,7 @@ impl Settings {
 /// Returns the rows of all egress queues of lossy priorities.
 fn lossy_queue_rows<T: Tables>(tables: &T) -> Option<impl Iterator<Item = u32>> {
     let config = *tables.config()?;
-    let queues = priority::of_mask(!config.lossless_classes)
+    let queues = priority::in_mask(!config.lossless_classes)
         .flat_map(move |priority| config.queues_of(priority).iter());
     let row = move |queue: QueueId, port| config.queue_row(port, queue);
     Some(queues.flat_map(move |queue| (0..config.ports).map(move |port| row(queue, port))))

@@ -47,7 +47,7 @@ unsafe impl Line for PriorityLine {}
 
 impl PriorityLine {
     /// Returns alpha times `bytes`, rounded down. Buffers are below 2^30 bytes and alpha is at most
-    /// [2^16](super::settings::LARGEST_ALPHA), so 16 bits more fit the result.
+    /// [2^16](super::settings::MAX_ALPHA), so 16 bits more fit the result.
     #[inline(always)]
     pub fn scaled(&self, bytes: u64, first: bool) -> u64 {
         let (numerator, denominator) = if first {

@@ -136,7 +136,7 @@ fn abm_divides_by_congested_queues_and_multiplies_with_the_drain_rate() {
         state::priority(&tables, priority).unwrap().congested.store(congested);
         let row = tables.config.queue_row(0, QueueId::data(CLASS));
         state::queue(&tables, row).unwrap().drain_rate.store(drain_rate);
-        let at = Egress::of(&tables, policy(kind), 0, QueueId::data(CLASS), priority).unwrap();
+        let at = Egress::new(&tables, policy(kind), 0, QueueId::data(CLASS), priority).unwrap();
         for (first_rtt, expected) in [(false, threshold), (true, of_first)] {
             assert_eq!(Selected::threshold(&at, first_rtt), Some(expected));
             if expected >= 1000 {

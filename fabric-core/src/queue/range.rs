@@ -60,10 +60,10 @@ impl QueueRange {
     #[inline(always)]
     pub const fn queues(self) -> QueueSet {
         if self.first == QueueId::CONTROL.0 || self.count <= 1 {
-            return QueueSet::of(QueueId(self.first));
+            return QueueSet::from_queue(QueueId(self.first));
         }
         let ones = if self.count >= 128 { u128::MAX } else { (1 << self.count) - 1 };
-        QueueSet::of_flow_queues(ones << (self.first & 127))
+        QueueSet::from_flow_queues(ones << (self.first & 127))
     }
 
     /// Returns the flow queues of the range: bit n of the first word is queue n, bit n of the
@@ -144,7 +144,7 @@ mod tests {
         let range = QueueRange::flow_queues(7, 121);
         assert_eq!(range.select(|| 0), QueueId::data(7));
         assert_eq!(range.select(|| u32::MAX), QueueId::data(127));
-        assert_eq!(range.queues(), QueueSet::of_flow_queues(u128::MAX << 7));
+        assert_eq!(range.queues(), QueueSet::from_flow_queues(u128::MAX << 7));
         assert!(range.iter().all(|queue| range.member(range.number_of(queue)) == queue));
         for range in [
             range,
@@ -153,14 +153,14 @@ mod tests {
             QueueRange::flow_queues(64, 64),
         ] {
             let [low, high] = range.flow_queue_words().map(u128::from);
-            assert_eq!(QueueSet::of_flow_queues(low | high << 64), range.queues());
+            assert_eq!(QueueSet::from_flow_queues(low | high << 64), range.queues());
         }
         assert_eq!(range.member(121), QueueId::data(7));
         assert_eq!(QueueRange::flow_queues(0, 128).queues().flow_queues(), u128::MAX);
         for one in [QueueId::CONTROL, QueueId::data(5)] {
             let range = QueueRange::one(one);
             assert_eq!(range.select(|| panic!("there is no choice")), one);
-            assert_eq!(range.queues(), QueueSet::of(one));
+            assert_eq!(range.queues(), QueueSet::from_queue(one));
             assert_eq!([range.member(0), range.member(9)], [one; 2]);
         }
         assert_eq!(QueueRange::default().select(|| 9), QueueId::data(0), "a table of zeros");

@@ -18,13 +18,13 @@ impl QueueSet {
 
     /// Creates a set of flow queues from a mask; bit n is queue n.
     #[inline(always)]
-    pub const fn of_flow_queues(mask: u128) -> Self {
+    pub const fn from_flow_queues(mask: u128) -> Self {
         Self([(mask << 1) as u64, (mask >> 63) as u64, (mask >> 127) as u64])
     }
 
     /// Creates a set of one queue.
     #[inline(always)]
-    pub const fn of(queue: QueueId) -> Self {
+    pub const fn from_queue(queue: QueueId) -> Self {
         let place = queue.place();
         let mut set = Self::EMPTY;
         set.0[place >> 6] = 1 << (place & 63);
@@ -106,11 +106,11 @@ impl QueueSet {
     pub const fn highest_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
         if c != 0 {
-            Some(QueueId::of_place(128 + c.ilog2() as usize))
+            Some(QueueId::from_place(128 + c.ilog2() as usize))
         } else if b != 0 {
-            Some(QueueId::of_place(64 + b.ilog2() as usize))
+            Some(QueueId::from_place(64 + b.ilog2() as usize))
         } else if a > 1 {
-            Some(QueueId::of_place(a.ilog2() as usize))
+            Some(QueueId::from_place(a.ilog2() as usize))
         } else {
             None
         }
@@ -122,7 +122,7 @@ impl QueueSet {
     pub const fn only_data(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
         let is_one = b | c == 0 && a > 1 && a.is_power_of_two();
-        if is_one { Some(QueueId::of_place(a.trailing_zeros() as usize)) } else { None }
+        if is_one { Some(QueueId::from_place(a.trailing_zeros() as usize)) } else { None }
     }
 
     /// Returns the first data queue of the set after `queue` in circular order; `queue` itself comes last.
@@ -138,7 +138,7 @@ impl QueueSet {
         if candidates == 0 {
             return None;
         }
-        Some(QueueId::of_place(candidates.trailing_zeros() as usize))
+        Some(QueueId::from_place(candidates.trailing_zeros() as usize))
     }
 
     /// Computes [`next_data`](Self::next_data) of a set beyond the first word. A call, so that small sets pay only for
@@ -167,11 +167,11 @@ impl QueueSet {
     const fn first(self) -> Option<QueueId> {
         let [a, b, c] = self.0;
         if a != 0 {
-            Some(QueueId::of_place(a.trailing_zeros() as usize))
+            Some(QueueId::from_place(a.trailing_zeros() as usize))
         } else if b != 0 {
-            Some(QueueId::of_place(64 + b.trailing_zeros() as usize))
+            Some(QueueId::from_place(64 + b.trailing_zeros() as usize))
         } else if c != 0 {
-            Some(QueueId::of_place(128 + c.trailing_zeros() as usize))
+            Some(QueueId::from_place(128 + c.trailing_zeros() as usize))
         } else {
             None
         }
@@ -184,7 +184,7 @@ impl QueueSet {
         let [a, b, c] = self.0;
         let mut visit_all = |first: usize, mut word: u64| {
             while word != 0 {
-                visit(QueueId::of_place(first + word.trailing_zeros() as usize));
+                visit(QueueId::from_place(first + word.trailing_zeros() as usize));
                 word &= word - 1;
             }
         };
@@ -212,23 +212,24 @@ mod tests {
     #[test]
     fn a_set_holds_any_of_the_137_queues() {
         let ends = [QueueId::CONTROL, QueueId::data(0), QueueId::data(135)];
-        let set = ends.map(QueueSet::of).into_iter().fold(QueueSet::EMPTY, QueueSet::or);
+        let set = ends.map(QueueSet::from_queue).into_iter().fold(QueueSet::EMPTY, QueueSet::or);
         assert!(set.iter().eq(ends));
         let mut visited = Vec::new();
         set.for_each_data(|queue| visited.push(queue));
         assert_eq!(visited, ends[1..]);
         assert!(ends.iter().all(|&queue| set.contains(queue)));
         assert!(!set.contains(QueueId::data(1)) && !QueueSet::EMPTY.contains(QueueId::CONTROL));
-        let rest = set.without(QueueSet::of(QueueId::CONTROL)).and(QueueSet::of(ends[2]));
+        let rest =
+            set.without(QueueSet::from_queue(QueueId::CONTROL)).and(QueueSet::from_queue(ends[2]));
         assert!(rest.iter().eq([ends[2]]));
         assert!(QueueSet::EMPTY.is_empty() && !set.is_empty());
         assert!(set.has_control() && !rest.has_control());
-        assert_eq!(QueueSet::of_flow_queues(1 << 127 | 1).flow_queues(), 1 << 127 | 1);
+        assert_eq!(QueueSet::from_flow_queues(1 << 127 | 1).flow_queues(), 1 << 127 | 1);
         assert_eq!(set.flow_queues(), 1);
         assert!(QueueSet::ALL_DATA.iter().eq((0..136).map(QueueId::data)));
         assert_eq!(set.highest_data(), Some(ends[2]));
-        assert_eq!(QueueSet::of_flow_queues(0b110).highest_data(), Some(QueueId::data(2)));
-        assert_eq!(QueueSet::of(QueueId::CONTROL).highest_data(), None);
+        assert_eq!(QueueSet::from_flow_queues(0b110).highest_data(), Some(QueueId::data(2)));
+        assert_eq!(QueueSet::from_queue(QueueId::CONTROL).highest_data(), None);
     }
 
     #[test]
@@ -240,7 +241,7 @@ mod tests {
             let before = set;
             set.insert(queue);
             set.insert(queue);
-            assert_eq!(set, before.or(QueueSet::of(queue)));
+            assert_eq!(set, before.or(QueueSet::from_queue(queue)));
             let mut without = set;
             without.remove(queue);
             without.remove(queue);
@@ -251,21 +252,21 @@ mod tests {
     #[test]
     fn a_set_of_one_data_queue_names_it() {
         for queues in [0, 1, 2, 3, 4, 6, 1 << 62, 1 << 63, 3 << 62, 1 << 64, 1 << 64 | 1] {
-            let set = QueueSet::of_flow_queues(queues);
+            let set = QueueSet::from_flow_queues(queues);
             let only =
                 set.iter().next().filter(|queue| set.iter().count() == 1 && queue.place() < 64);
             assert_eq!(set.only_data(), only, "{queues:#x}");
         }
-        let mut set = QueueSet::of(QueueId::CONTROL);
+        let mut set = QueueSet::from_queue(QueueId::CONTROL);
         assert_eq!(set.only_data(), None);
         set.insert(QueueId::data(5));
         assert_eq!(set.only_data(), None, "the control queue is beside it");
     }
 
     #[test]
-    fn the_circle_passes_the_end_and_returns_to_its_start() {
+    fn the_cycle_passes_the_end_and_returns_to_its_start() {
         let next = |mask, queue| {
-            let next = QueueSet::of_flow_queues(mask).next_data(QueueId::data(queue));
+            let next = QueueSet::from_flow_queues(mask).next_data(QueueId::data(queue));
             next.map(QueueId::number)
         };
         let all = QueueSet::ALL_DATA;

@@ -53,7 +53,7 @@ impl Scheme for Bfc {
         now: Nanos,
         fields: &Ipv4Fields,
     ) -> QueueId {
-        if Options::of(at.policy).is_backpressured(at.priority) {
+        if Options::from_policy(at.policy).is_backpressured(at.priority) {
             assignment::queue(at, egress_port, now, fields)
         } else {
             at.config.queues_of(at.priority).select(|| at.queue_hash(fields))
@@ -97,7 +97,7 @@ impl Scheme for Bfc {
     ) {
         let Ingress { tables, policy, priority, .. } = packet.ingress;
         let Some(out) = state::port(tables, packet.egress_port) else { return };
-        let options = Options::of(policy);
+        let options = Options::from_policy(policy);
         let is_backpressured = options.is_backpressured(priority);
         let is_sampled = is_backpressured && sampling::is_sampled(packet, options);
         let entry =
@@ -116,10 +116,10 @@ impl Scheme for Bfc {
         let Ingress { tables, policy, priority, .. } = packet.ingress;
         let Some(out) = state::port(tables, packet.egress_port) else { return };
         assignment::vacate(out, packet.queue, packet.egress);
-        if !Options::of(policy).is_backpressured(priority) {
+        if !Options::from_policy(policy).is_backpressured(priority) {
             return;
         }
-        let note = Note::of_bits(packet.note);
+        let note = Note::from_bits(packet.note);
         if let Some(entry) = note.entry() {
             assignment::dequeued(packet, out, entry);
         }
@@ -129,7 +129,7 @@ impl Scheme for Bfc {
     }
 
     fn room(policy: Policy, ports: u32) -> Room {
-        let lines = state::lines(Options::of(policy), ports);
+        let lines = state::lines(Options::from_policy(policy), ports);
         Room { lines, blocks: state::blocks(ports) }
     }
 }
@@ -167,11 +167,13 @@ impl Watched for Bfc {
     fn flow_use<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowUse> {
         let port = state::port(tables, port)?;
         let config = tables.config()?;
-        let own =
-            priority::of_mask(Options::of(policy).priorities).fold([0; 2], |all, priority| {
+        let own = priority::in_mask(Options::from_policy(policy).priorities).fold(
+            [0; 2],
+            |all, priority| {
                 let [low, high] = config.queues_of(priority).flow_queue_words();
                 [all[0] | low, all[1] | high]
-            });
+            },
+        );
         let among = |queues: &QueueBits, own: [u64; 2]| {
             let [low, high] = queues.words();
             (low & own[0]).count_ones() + (high & own[1]).count_ones()
@@ -188,7 +190,7 @@ impl Watched for Bfc {
     }
 
     fn queue_behind(_policy: Policy, note: u32) -> Option<QueueId> {
-        Note::of_bits(note).counted()
+        Note::from_bits(note).counted()
     }
 }
 

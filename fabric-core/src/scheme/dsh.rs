@@ -78,11 +78,11 @@ impl Scheme for Dsh {
     ) {
         let at = &packet.ingress;
         victims::tick::<Self, T>(at, packet.now);
-        let told = &mut |order: &Order| {
+        let note_and_send = &mut |order: &Order| {
             victims::paused::<Self, T>(at, order);
             send(order);
         };
-        two_level::after_arrival(at, pool, packet.now, told);
+        two_level::after_arrival(at, pool, packet.now, note_and_send);
     }
 
     #[inline(always)]
@@ -163,7 +163,7 @@ impl Scheme for Dsh {
 
     fn observe<T: Tables>(at: &Ingress<'_, T>, _now: Nanos) {
         at.queue.stored_threshold_bytes.store(victims::threshold_of_normal(at));
-        if let Some((port, estimator)) = state::port(at).zip(estimation::Estimator::of(at)) {
+        if let Some((port, estimator)) = state::port(at).zip(estimation::Estimator::new(at)) {
             let tau = two_level::tau(at, &estimator, port.single_queue.load() != 0);
             estimator.queue.tau_bytes.store(tau);
         }

@@ -51,7 +51,7 @@ impl Scheme for Gfc {
     ) {
         let at = &packet.ingress;
         if !pfc::pause(at, Self::threshold(at), pool, send) {
-            tell_stage(at, send);
+            send_stage(at, send);
         }
     }
 
@@ -75,7 +75,7 @@ impl Scheme for Gfc {
         if let Some(order) = Self::resume(at) {
             send(&order);
         }
-        tell_stage(at, send);
+        send_stage(at, send);
     }
 
     #[inline(always)]
@@ -118,7 +118,7 @@ impl Announces for Gfc {
     fn paused<T: Tables>(tables: &T, _policy: Policy, port: u32, now: Nanos) -> Option<QueueSet> {
         let config = tables.config()?;
         let mut paused = None;
-        for priority in priority::of_mask(config.lossless_classes) {
+        for priority in priority::in_mask(config.lossless_classes) {
             let line = state::queue(tables, config.ports, port, priority)?;
             if line.opens() > now {
                 let queues = config.queues_of(priority).queues();
@@ -130,7 +130,7 @@ impl Announces for Gfc {
 
     fn reopens<T: Tables>(tables: &T, _policy: Policy, port: u32, now: Nanos) -> Option<Nanos> {
         let config = tables.config()?;
-        let classes = priority::of_mask(config.lossless_classes);
+        let classes = priority::in_mask(config.lossless_classes);
         let lines =
             classes.filter_map(|priority| state::queue(tables, config.ports, port, priority));
         lines.map(state::QueueLine::opens).filter(|&opens| opens > now).min()
@@ -144,13 +144,13 @@ impl Watched for Gfc {
             let line = state::queue(tables, config.ports, port, *class);
             line.is_some_and(|line| line.stage.load() == stages.last())
         };
-        Some(priority::of_mask(config.lossless_classes).filter(lowest).count() as u32)
+        Some(priority::in_mask(config.lossless_classes).filter(lowest).count() as u32)
     }
 }
 
 /// Sends the neighbour the rate of the queue's stage, if it differs from the last rate sent.
 #[inline(always)]
-fn tell_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
+fn send_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
     let config = at.config;
     let (Some(stages), Some(line), Some(rates)) = (
         state::stages(at.tables),
@@ -159,12 +159,12 @@ fn tell_stage<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
     ) else {
         return;
     };
-    let stage = stages.of(at.queue.shared_bytes.load());
+    let stage = stages.stage(at.queue.shared_bytes.load());
     if stage == line.stage.load() {
         return;
     }
     line.stage.store(stage);
-    send(&at.limit_rate(rates.of(stage), stages.begins(stage)));
+    send(&at.limit_rate(rates.rate(stage), stages.begins(stage)));
 }
 
 #[cfg(test)]

@@ -38,12 +38,12 @@ impl Held {
     ) -> Result<Option<Order>, DropReason> {
         let mut bytes = packet(port, 1 - port, class, Ecn::NotCapable);
         let frame = &mut ByteFrame(bytes.as_mut_slice());
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(*order);
+        let mut message = None;
+        let send = &mut |order: &Order| message = Some(*order);
         match arrival_under::<S, _, _>(frame, tables, policy, port, Nanos(now), send) {
             Outcome::Queued(Queued { slot, .. }) => {
                 self.0.push((port, class, slot));
-                Ok(told)
+                Ok(message)
             }
             Outcome::Dropped(reason) => Err(reason),
             other => panic!("{other:?}"),
@@ -58,12 +58,12 @@ impl Held {
         now: u64,
     ) -> Option<Order> {
         let (.., slot) = self.0.remove(0);
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(*order);
+        let mut message = None;
+        let send = &mut |order: &Order| message = Some(*order);
         let reason = DropReason::WatchdogEgress;
         let left = S::discard(tables, policy, slot, Nanos(now), reason, send);
         assert_eq!(left.expect("it is there").fate, Fate::Dropped(reason));
-        told
+        message
     }
 
     /// Sends the oldest packet of (`port`, `class`), if any, and returns the hop control frames due.
@@ -76,10 +76,10 @@ impl Held {
     ) -> Option<Order> {
         let found = self.0.iter().position(|&(of, it, _)| (of, it) == (port, class))?;
         let (.., slot) = self.0.remove(found);
-        let mut told = None;
-        let send = &mut |order: &Order| told = Some(*order);
+        let mut message = None;
+        let send = &mut |order: &Order| message = Some(*order);
         let left = S::depart(tables, &policy, slot, Nanos(now), send);
         assert_eq!(left.expect("it is there").fate, Fate::Sent { mark: false });
-        told
+        message
     }
 }

@@ -180,7 +180,7 @@ impl<T> Ingress<'_, T> {
 impl<'a, T: Tables> Ingress<'a, T> {
     /// Returns the ingress queue of (`port`, `priority`). `None` if it does not exist.
     #[inline(always)]
-    pub fn of(tables: &'a T, policy: Policy, port: u32, priority: Priority) -> Option<Self> {
+    pub fn new(tables: &'a T, policy: Policy, port: u32, priority: Priority) -> Option<Self> {
         let config = tables.config()?;
         Some(Self {
             tables,

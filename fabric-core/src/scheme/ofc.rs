@@ -69,7 +69,7 @@ impl Scheme for Ofc {
         fields: &Ipv4Fields,
     ) -> QueueId {
         let queues = at.config.queues_of(at.priority);
-        if Options::of(at.policy).covers(at.priority) {
+        if Options::from_policy(at.policy).covers(at.priority) {
             queues.member(state::NORMAL)
         } else {
             queues.select(|| at.queue_hash(fields))
@@ -96,7 +96,7 @@ impl Scheme for Ofc {
         descriptor: &Descriptor,
         send: &mut impl FnMut(&Order),
     ) {
-        if Options::of(packet.ingress.policy).covers(packet.ingress.priority) {
+        if Options::from_policy(packet.ingress.policy).covers(packet.ingress.priority) {
             let note = identification::enqueued(packet, send);
             descriptor.note.store(note);
         }
@@ -113,7 +113,7 @@ impl Scheme for Ofc {
 
     #[inline(always)]
     fn dequeued<T: Tables>(packet: &Leaving<'_, T>, _send: &mut impl FnMut(&Order)) {
-        if Options::of(packet.ingress.policy).covers(packet.ingress.priority) {
+        if Options::from_policy(packet.ingress.policy).covers(packet.ingress.priority) {
             rotation::dequeued(packet);
         }
     }
@@ -130,7 +130,7 @@ impl Scheme for Ofc {
     }
 
     fn room(policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(Options::of(policy), ports), blocks: 1 }
+        Room { lines: state::lines(Options::from_policy(policy), ports), blocks: 1 }
     }
 }
 
@@ -143,14 +143,16 @@ impl Announces for Ofc {
         control: &HopControl,
         _now: Nanos,
     ) -> Result<(), DropReason> {
-        notification::receive(tables, Options::of(policy), port, control)
+        notification::receive(tables, Options::from_policy(policy), port, control)
     }
 
     #[inline(always)]
     fn paused<T: Tables>(tables: &T, _policy: Policy, port: u32, _now: Nanos) -> Option<QueueSet> {
         match state::port(tables, port)?.held.words() {
             [0, 0] => None,
-            [low, high] => Some(QueueSet::of_flow_queues(u128::from(low) | u128::from(high) << 64)),
+            [low, high] => {
+                Some(QueueSet::from_flow_queues(u128::from(low) | u128::from(high) << 64))
+            }
         }
     }
 
@@ -160,11 +162,11 @@ impl Announces for Ofc {
         port: u32,
         send: &mut impl FnMut(HopControl),
     ) {
-        repetition::announce(tables, Options::of(policy), port, send);
+        repetition::announce(tables, Options::from_policy(policy), port, send);
     }
 
     fn relinked<T: Tables>(tables: &T, policy: Policy, port: u32) {
-        repetition::forget_all(tables, Options::of(policy), port);
+        repetition::forget_all(tables, Options::from_policy(policy), port);
     }
 }
 

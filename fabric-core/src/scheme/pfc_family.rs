@@ -59,7 +59,7 @@ impl Scheme for PfcFamily {
     #[inline(always)]
     fn charge<T: Tables>(packet: &Arriving<'_, T>, pool: Pool, bytes: u64) {
         let at = &packet.ingress;
-        match Options::of(at.policy).rule {
+        match Options::from_policy(at.policy).rule {
             Rule::MeanOfEgress => {
                 let Some(class) = state::class(at) else { return };
                 class.bytes.add::<T>(packet.length);
@@ -78,7 +78,7 @@ impl Scheme for PfcFamily {
     #[inline(always)]
     fn release<T: Tables>(packet: &Leaving<'_, T>, given_back: Released) {
         let at = &packet.ingress;
-        match Options::of(at.policy).rule {
+        match Options::from_policy(at.policy).rule {
             Rule::MeanOfEgress => {
                 let Some(class) = state::class(at) else { return };
                 class.bytes.sub::<T>(packet.length);
@@ -111,12 +111,12 @@ impl Scheme for PfcFamily {
 
     fn after_departure<T: Tables>(packet: &Leaving<'_, T>, send: &mut impl FnMut(&Order)) {
         let at = &packet.ingress;
-        match Options::of(at.policy).rule {
+        match Options::from_policy(at.policy).rule {
             Rule::CongestionAware | Rule::MeanOfEgress => Self::resume(at).iter().for_each(send),
             Rule::Predictive => resume_by_slope(at, packet.now).iter().for_each(send),
             // A departure also raises the limits of the other queues of its port.
             Rule::PriorityAware => {
-                let classes = priority::of_mask(at.config.lossless_classes);
+                let classes = priority::in_mask(at.config.lossless_classes);
                 let queues = classes.filter_map(|class| at.sibling(class));
                 queues.filter_map(|queue| Self::resume(&queue)).for_each(|order| send(&order));
             }
@@ -137,7 +137,7 @@ impl Scheme for PfcFamily {
         computed: Policy,
         stays: Stays,
     ) -> bool {
-        let beside = match Options::of(at.policy).rule {
+        let beside = match Options::from_policy(at.policy).rule {
             Rule::PriorityAware => stays.beside,
             _ => 0,
         };
@@ -156,7 +156,7 @@ impl Scheme for PfcFamily {
     }
 
     fn room(policy: Policy, ports: u32) -> Room {
-        Room { lines: state::lines(Options::of(policy).rule, ports), blocks: 1 }
+        Room { lines: state::lines(Options::from_policy(policy).rule, ports), blocks: 1 }
     }
 }
 
@@ -173,7 +173,7 @@ fn threshold_of_port<T: Tables>(at: &Ingress<'_, T>) -> u64 {
 /// Bytes of the port's other lossless queues, if the rule counts per port.
 #[inline(always)]
 fn siblings<T: Tables>(at: &Ingress<'_, T>) -> u64 {
-    match Options::of(at.policy).rule {
+    match Options::from_policy(at.policy).rule {
         Rule::PriorityAware => state::port(at).map_or(0, |port| {
             port.shared_bytes.load().saturating_sub(at.queue.shared_bytes.load())
         }),
@@ -188,7 +188,7 @@ fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
     let settings = state::settings(at.tables)?;
     let low = settings.low_bytes.load();
     let held = packet.egress.bytes.load();
-    match Options::of(at.policy).rule {
+    match Options::from_policy(at.policy).rule {
         Rule::CongestionAware => (held >= settings.egress_bytes.load()).then_some(low),
         Rule::MeanOfEgress => {
             let class = state::class(at)?;
@@ -218,7 +218,7 @@ fn early_limit<T: Tables>(packet: &Arriving<'_, T>, xoff: u64) -> Option<u64> {
 fn xon<T: Tables>(at: &Ingress<'_, T>, threshold: u64, siblings: u64) -> Option<u64> {
     let xon = threshold.saturating_sub(at.config.xon_offset_bytes);
     let settings = state::settings(at.tables)?;
-    let has_low = match Options::of(at.policy).rule {
+    let has_low = match Options::from_policy(at.policy).rule {
         Rule::CongestionAware | Rule::MeanOfEgress => true,
         Rule::Predictive => false,
         Rule::PriorityAware => at.priority.is_in(settings.low_classes.load() as u8),

@@ -13,7 +13,7 @@ use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::QueueRange;
 use crate::tables::Tables;
-use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::roce::Ecn;
 
 const CLASS: u8 = 3;
@@ -34,8 +34,8 @@ fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTabl
     };
     let mut tables = OwnedTables::new(config, 0);
     tables.config.queues[usize::from(CLASS)] = QueueRange::flow_queues(8, 3);
-    tables.config.slots = MOST_SLOTS as u32;
-    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    tables.config.slots = MAX_SLOTS as u32;
+    tables.switch.slots_limit.store(MAX_SLOTS as u64);
     let lines = (0..).map_while(|line| tables.scheme_line(line));
     lines.flat_map(|line| &line.0).for_each(|word| word.store(0));
     let policy = settings.select(Policy::new(ThresholdScheme::Static, MarkingScheme::Off));
@@ -49,11 +49,11 @@ fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTabl
 fn arrive(tables: &OwnedTables, policy: Policy) -> (Result<u32, DropReason>, Vec<Order>) {
     let mut bytes = packet(0, 1, CLASS, Ecn::NotCapable);
     let frame = &mut ByteFrame(bytes.as_mut_slice());
-    let mut told = Vec::new();
-    let send = &mut |order: &Order| told.push(*order);
+    let mut messages = Vec::new();
+    let send = &mut |order: &Order| messages.push(*order);
     match arrival(frame, tables, policy, 0, NOW, send) {
-        Outcome::Queued(queued) => (Ok(queued.slot), told),
-        Outcome::Dropped(reason) => (Err(reason), told),
+        Outcome::Queued(queued) => (Ok(queued.slot), messages),
+        Outcome::Dropped(reason) => (Err(reason), messages),
         other => panic!("{other:?}"),
     }
 }
@@ -72,25 +72,25 @@ fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
     let mut tested = Vec::new();
     for settings in SchemeSettings::every() {
         let Some((tables, policy)) = switch(&settings, 6000, 0) else { continue };
-        let (mut slots, mut told) = (Vec::new(), Vec::new());
+        let (mut slots, mut messages) = (Vec::new(), Vec::new());
         let reason = loop {
             let (outcome, orders) = arrive(&tables, policy);
-            told.extend(orders);
+            messages.extend(orders);
             match outcome {
                 Ok(slot) => slots.push(slot),
                 Err(reason) => break reason,
             }
         };
         assert_eq!(reason.class(), DropClass::Policy, "{settings:?}");
-        assert_eq!(classes(&told), [(1 << CLASS, 0)], "{settings:?}");
+        assert_eq!(classes(&messages), [(1 << CLASS, 0)], "{settings:?}");
         let (outcome, orders) = arrive(&tables, policy);
         assert_eq!((outcome, classes(&orders)), (Err(reason), vec![]), "{settings:?}, once");
 
-        told.clear();
+        messages.clear();
         for slot in slots {
-            departure(&tables, policy, slot, NOW, &mut |order| told.push(*order));
+            departure(&tables, policy, slot, NOW, &mut |order| messages.push(*order));
         }
-        assert_eq!(classes(&told), [(0, 1 << CLASS)], "{settings:?}");
+        assert_eq!(classes(&messages), [(0, 1 << CLASS)], "{settings:?}");
         tested.push(policy.scheme());
     }
     for kind in [
@@ -124,17 +124,17 @@ fn a_queue_that_has_refused_a_packet_resumes_when_all_of_it_is_at_or_below_xon()
             tables.config.shared_pool_bytes = pool;
             tables.config.xon_offset_bytes = 3 * length;
             let mut slots = Vec::new();
-            while let (Ok(slot), told) = arrive(&tables, policy) {
-                assert_eq!(classes(&told), vec![], "{settings:?}");
+            while let (Ok(slot), messages) = arrive(&tables, policy) {
+                assert_eq!(classes(&messages), vec![], "{settings:?}");
                 slots.push(slot);
             }
             assert_eq!(slots.len(), 3, "{settings:?}");
             let resumed: Vec<usize> = slots
                 .into_iter()
                 .map(|slot| {
-                    let mut told = Vec::new();
-                    departure(&tables, policy, slot, NOW, &mut |order| told.push(*order));
-                    classes(&told).len()
+                    let mut messages = Vec::new();
+                    departure(&tables, policy, slot, NOW, &mut |order| messages.push(*order));
+                    classes(&messages).len()
                 })
                 .collect();
             assert_eq!(resumed, [0, 0, 1], "{settings:?}, X_off {xoff}");
@@ -147,10 +147,10 @@ fn a_queue_that_has_refused_a_packet_resumes_when_all_of_it_is_at_or_below_xon()
 fn an_empty_queue_pauses_only_if_a_renewal_can_end_it() {
     for (tests, expected) in [(0, vec![]), (1, vec![(1 << CLASS, 0)])] {
         let (tables, policy) = switch(&SchemeSettings::Pfc, 1000, tests).expect("it has no state");
-        let (outcome, told) = arrive(&tables, policy);
+        let (outcome, messages) = arrive(&tables, policy);
         assert_eq!(outcome, Err(DropReason::HeadroomExhausted));
-        assert_eq!(classes(&told), expected);
-        let at = Ingress::of(&tables, policy, 0, Priority::new(CLASS)).unwrap();
+        assert_eq!(classes(&messages), expected);
+        let at = Ingress::new(&tables, policy, 0, Priority::new(CLASS)).unwrap();
         let renewed = Selected::renewal(&at, PauseLevel::Queue, at.queue.pauses.load(), NOW);
         let resumes: Vec<bool> = renewed.iter().map(|order| order.resumes).collect();
         assert_eq!(resumes, vec![true; expected.len()]);

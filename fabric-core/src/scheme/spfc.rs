@@ -52,7 +52,7 @@ pub struct Spfc;
 impl HasVictims for Spfc {
     #[inline(always)]
     fn circuits(policy: Policy, _ports: u32) -> Option<Circuits> {
-        Some(Options::of(policy).circuits())
+        Some(Options::from_policy(policy).circuits())
     }
 }
 
@@ -75,11 +75,11 @@ impl Scheme for Spfc {
     ) {
         let at = &packet.ingress;
         victims::tick::<Self, T>(at, packet.now);
-        let told = &mut |order: &Order| {
+        let note_and_send = &mut |order: &Order| {
             victims::paused::<Self, T>(at, order);
             send(order);
         };
-        pfc::pause(at, Self::threshold(at), pool, told);
+        pfc::pause(at, Self::threshold(at), pool, note_and_send);
     }
 
     #[inline(always)]

@@ -20,10 +20,10 @@ use crate::wire::{LinkAddresses, RemainingSize};
 
 /// Ports. Host n is behind port n.
 pub const PORTS: usize = 2;
-/// Default number of descriptors. Tests may raise `config.slots` and `slots_limit` up to [`MOST_SLOTS`].
+/// Default number of descriptors. Tests may raise `config.slots` and `slots_limit` up to [`MAX_SLOTS`].
 pub const SLOTS: usize = 4;
 /// Descriptors in the table.
-pub const MOST_SLOTS: usize = 32;
+pub const MAX_SLOTS: usize = 32;
 
 /// Line rate of every port.
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -33,7 +33,7 @@ const LOSSY_LINES: usize = state::QUEUES_AT as usize + PORTS * QUEUE_ROWS + 64;
 const BLOCKS: usize = 4;
 
 /// MAC address of the switch at `port`.
-fn station(port: u32) -> [u8; 6] {
+fn mac_address(port: u32) -> [u8; 6] {
     [2, 1, 0, 0, 0, port as u8]
 }
 
@@ -60,8 +60,8 @@ pub struct OwnedTables {
     lossy_lines: Vec<SchemeLine>,
     scheme_lines: Vec<SchemeLine>,
     scheme_blocks: Vec<SchemeBlock>,
-    descriptors: [Descriptor; MOST_SLOTS],
-    free_slots: [Cell64; MOST_SLOTS],
+    descriptors: [Descriptor; MAX_SLOTS],
+    free_slots: [Cell64; MAX_SLOTS],
     drops: [Cell64; DropReason::ALL.len()],
 }
 
@@ -70,7 +70,7 @@ impl OwnedTables {
     /// priority and room for any scheme's state.
     pub fn new(config: SwitchConfig, phi: u64) -> Self {
         let port = |number: usize| Port {
-            address: Cell64::new(address_to_u64(station(number as u32))),
+            address: Cell64::new(address_to_u64(mac_address(number as u32))),
             rate_bps: Cell64::new(RATE.0),
             quantum_ps: Cell64::new(5120),
             headroom_bytes: Cell64::new(phi),
@@ -176,7 +176,7 @@ pub fn packet(port: u32, host: u32, priority: u8, ecn: Ecn) -> Vec<u8> {
         remaining: RemainingSize::UNKNOWN,
     };
     let mut frame = vec![0; packet.frame_length()];
-    let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 0], destination: station(port) };
+    let addresses = LinkAddresses { source: [2, 2, 0, 0, 0, 0], destination: mac_address(port) };
     packet.emit(&addresses, &mut frame).unwrap();
     frame
 }

@@ -71,7 +71,7 @@ fn packets_for_and_from_a_stormed_queue_are_dropped_by_name_and_counted() {
 }
 
 #[test]
-fn a_watchdog_that_forwards_or_only_tells_drops_nothing() {
+fn a_watchdog_that_forwards_or_only_reports_drops_nothing() {
     for action in [StormAction::None, StormAction::Forward] {
         let tables = lossless_switch();
         begin(&tables, policy(action), 1, CLASS, Nanos(5)).unwrap();

@@ -71,7 +71,7 @@ impl Frame {
     #[inline(always)]
     pub fn emit(&self, buffer: &mut [u8; LEN]) {
         let (kind, body) = match self.control {
-            HopControl::Classes(pauses) => return PfcFrame::of(self.source, pauses).emit(buffer),
+            HopControl::Classes(pauses) => return PfcFrame::new(self.source, pauses).emit(buffer),
             HopControl::Queue { queue, paused } => (KIND_QUEUE, body(queue.number(), paused, 0, 0)),
             HopControl::Queues { paused } => (KIND_QUEUES, body(0, false, 0, wide(paused))),
             HopControl::Flows { priority, paused, flows } => {
@@ -101,10 +101,10 @@ const fn wide([low, high]: [u64; 2]) -> u128 {
 pub fn read_body(kind: u16, body: &[u8; BODY_LEN]) -> Option<HopControl> {
     let [subject, state, count, _, data @ ..] = *body;
     let paused = state == 1;
-    let priority = Priority::of_bits(subject.into());
+    let priority = Priority::from_bits(subject.into());
     match kind {
         KIND_QUEUE if subject < FLOW_QUEUES && state <= 1 => {
-            Some(HopControl::Queue { queue: QueueId::of_bits(subject.into()), paused })
+            Some(HopControl::Queue { queue: QueueId::from_bits(subject.into()), paused })
         }
         KIND_QUEUES => {
             let mask = u128::from_be_bytes(data);
@@ -117,7 +117,7 @@ pub fn read_body(kind: u16, body: &[u8; BODY_LEN]) -> Option<HopControl> {
                 flows[flow] = word(&data, flow);
                 flow += 1;
             }
-            let flows = FlowList::of_first(count, flows)?;
+            let flows = FlowList::from_first(count, flows)?;
             Some(HopControl::Flows { priority, paused, flows })
         }
         KIND_RATE if priority.number() == subject => {
@@ -146,7 +146,7 @@ fn body(subject: u8, state: bool, count: u8, data: u128) -> [u8; BODY_LEN] {
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let HopControl::Classes(pauses) = self.control {
-            return PfcFrame::of(self.source, pauses).fmt(f);
+            return PfcFrame::new(self.source, pauses).fmt(f);
         }
         write!(f, "hop control from {}", Address(self.source))?;
         let verb = |paused| if paused { "pauses" } else { "resumes" };

@@ -25,12 +25,12 @@ pub struct Pattern {
 
 impl Pattern {
     /// Returns the pattern of a RoCEv2 packet.
-    pub const fn of_packet(qp: u32, psn: Psn) -> Self {
+    pub const fn for_packet(qp: u32, psn: Psn) -> Self {
         Self::mix((qp as u64) << 24 | psn.value() as u64)
     }
 
     /// Returns the pattern of a TCP segment.
-    pub const fn of_segment(connection: u32, sequence: u32) -> Self {
+    pub const fn for_segment(connection: u32, sequence: u32) -> Self {
         Self::mix((connection as u64) << 32 | sequence as u64)
     }
 
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn the_pattern_stays_what_it_was() {
         let mut payload = [0; 20];
-        Pattern::of_packet(7, Psn::new(9)).fill(&mut payload);
+        Pattern::for_packet(7, Psn::new(9)).fill(&mut payload);
         let bytes = "ff df 79 7b 5d 3d df e6 14 5c c4 fa 16 b7 16 85 29 d8 0e 7a";
         assert_eq!(payload[..], super::super::hex(bytes));
     }
@@ -91,12 +91,12 @@ mod tests {
         ) {
             let psn = Psn::new(psn);
             let mut payload = vec![0; length];
-            Pattern::of_packet(qp, psn).fill(&mut payload);
-            prop_assert!(Pattern::of_packet(qp, psn).verify(&payload));
+            Pattern::for_packet(qp, psn).fill(&mut payload);
+            prop_assert!(Pattern::for_packet(qp, psn).verify(&payload));
             if length > 0 {
                 let bit = bit.index(length * 8);
                 payload[bit / 8] ^= 1 << (bit % 8);
-                prop_assert!(!Pattern::of_packet(qp, psn).verify(&payload));
+                prop_assert!(!Pattern::for_packet(qp, psn).verify(&payload));
             }
         }
 
@@ -106,12 +106,12 @@ mod tests {
         ) {
             let (psn, other_psn) = (Psn::new(psn), Psn::new(other_psn));
             let mut payload = [0; 8];
-            Pattern::of_packet(qp, psn).fill(&mut payload);
+            Pattern::for_packet(qp, psn).fill(&mut payload);
             prop_assert_eq!(
-                Pattern::of_packet(other_qp, other_psn).verify(&payload), (qp, psn) == (other_qp, other_psn));
-            prop_assert!(!Pattern::of_packet(qp, psn.next()).verify(&payload));
+                Pattern::for_packet(other_qp, other_psn).verify(&payload), (qp, psn) == (other_qp, other_psn));
+            prop_assert!(!Pattern::for_packet(qp, psn.next()).verify(&payload));
             let sequence = psn.value() << 8;
-            let first = |connection, sequence| Pattern::of_segment(connection, sequence).first_word;
+            let first = |connection, sequence| Pattern::for_segment(connection, sequence).first_word;
             prop_assert_ne!(first(qp, sequence), first(qp, sequence + 1));
             prop_assert_eq!(first(qp, sequence) == first(other_qp, sequence), qp == other_qp);
         }

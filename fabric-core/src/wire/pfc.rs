@@ -108,7 +108,7 @@ impl Frame {
 
     /// Creates the frame for a decision of the switch.
     #[inline(always)]
-    pub const fn of(source: [u8; 6], pauses: ClassPauses) -> Self {
+    pub const fn new(source: [u8; 6], pauses: ClassPauses) -> Self {
         Self { source, class_enable: pauses.named, quanta: pauses.quanta }
     }
 

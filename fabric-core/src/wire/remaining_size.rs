@@ -15,12 +15,12 @@ impl RemainingSize {
     /// Unknown size: the code in packets of hosts that do not schedule by size.
     pub const UNKNOWN: Self = Self(0);
     /// Largest size with a separate code, 4 TiB; larger sizes use this code.
-    pub const MOST: u64 = ((1 << (KEPT + 1)) - 1) << 30;
+    pub const MAX: u64 = ((1 << (KEPT + 1)) - 1) << 30;
 
     /// Returns the code of a flow with this many bytes left, including the packet's own.
     #[inline]
-    pub const fn of(bytes: u64) -> Self {
-        let bytes = if bytes < Self::MOST { bytes } else { Self::MOST };
+    pub const fn from_bytes(bytes: u64) -> Self {
+        let bytes = if bytes < Self::MAX { bytes } else { Self::MAX };
         if bytes < 1 << (KEPT + 1) {
             return Self(bytes as u16);
         }
@@ -60,12 +60,12 @@ mod tests {
     fn every_code_is_that_of_its_bytes() {
         for code in 0..=u16::MAX {
             let size = RemainingSize::from_wire(code);
-            assert_eq!(RemainingSize::of(size.bytes()), size, "{code}");
+            assert_eq!(RemainingSize::from_bytes(size.bytes()), size, "{code}");
         }
-        assert_eq!(RemainingSize::of(u64::MAX).to_wire(), u16::MAX);
-        assert_eq!(RemainingSize::from_wire(u16::MAX).bytes(), RemainingSize::MOST);
+        assert_eq!(RemainingSize::from_bytes(u64::MAX).to_wire(), u16::MAX);
+        assert_eq!(RemainingSize::from_wire(u16::MAX).bytes(), RemainingSize::MAX);
         assert_eq!(
-            [4095, 4096, 4097, 4098].map(RemainingSize::of).map(RemainingSize::to_wire),
+            [4095, 4096, 4097, 4098].map(RemainingSize::from_bytes).map(RemainingSize::to_wire),
             [4095, 4096, 4096, 4097]
         );
     }
@@ -74,9 +74,9 @@ mod tests {
         #[test]
         fn codes_are_in_the_order_of_sizes_and_nearly_exact(one in any::<u64>(), other in any::<u64>(), shift in 0..64u32) {
             let (one, other) = (one >> shift, other >> shift);
-            prop_assert_eq!(RemainingSize::of(one) <= RemainingSize::of(other) || one > other, true);
-            let bytes = RemainingSize::of(one).bytes();
-            let one = one.min(RemainingSize::MOST);
+            prop_assert_eq!(RemainingSize::from_bytes(one) <= RemainingSize::from_bytes(other) || one > other, true);
+            let bytes = RemainingSize::from_bytes(one).bytes();
+            let one = one.min(RemainingSize::MAX);
             prop_assert!(bytes <= one && one - bytes <= one / 2048);
         }
     }

@@ -23,7 +23,7 @@ mod options;
 mod ports;
 
 pub use header::{Flags, Header, LEN, checksum};
-pub use options::{MOST_SACK_BLOCKS, SackBlock, SackBlocks, SynOptions, Timestamps};
+pub use options::{MAX_SACK_BLOCKS, SackBlock, SackBlocks, SynOptions, Timestamps};
 pub use ports::{Direction, Ports};
 
 /// Scale of windows in segments without SYN: windows count in units of 2^14 bytes, the max scale
@@ -148,10 +148,10 @@ pub const SYN_FRAME_LENGTH: u64 =
     (ethernet::LEN + ipv4::LEN + LEN + options::length(true, 0, None)) as u64;
 
 /// Length of the frame of an ACK with the max number of SACK blocks or stamps, without FCS.
-pub const LONGEST_ACK_LENGTH: u64 =
-    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MOST_SACK_BLOCKS, None)) as u64;
-const _: () = assert!(LONGEST_ACK_LENGTH >= SYN_FRAME_LENGTH);
-const _: () = assert!(LONGEST_ACK_LENGTH >= frame_length(0, telemetry::Carrier::Tcp.most_hops()));
+pub const MAX_ACK_LENGTH: u64 =
+    (ethernet::LEN + ipv4::LEN + LEN + options::length(false, MAX_SACK_BLOCKS, None)) as u64;
+const _: () = assert!(MAX_ACK_LENGTH >= SYN_FRAME_LENGTH);
+const _: () = assert!(MAX_ACK_LENGTH >= frame_length(0, telemetry::Carrier::Tcp.most_hops()));
 
 impl fmt::Display for Segment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

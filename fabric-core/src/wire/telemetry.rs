@@ -27,10 +27,10 @@ mod stamp;
 pub use stamp::{Interval, Measured, QUEUE_UNIT, RateCode, STAMP_LEN, Stamp, TRANSMITTED_UNIT};
 
 /// Max number of stamps in a packet.
-pub const MOST_HOPS: u8 = 8;
+pub const MAX_HOPS: u8 = 8;
 
 /// Stamps of one packet; stamps beyond the packet's number are undefined.
-pub type Stamps = [Stamp; MOST_HOPS as usize];
+pub type Stamps = [Stamp; MAX_HOPS as usize];
 
 /// Pads up to 8 stamps with undefined ones.
 pub fn padded(stamps: &[Stamp]) -> Stamps {
@@ -69,7 +69,7 @@ impl Carrier {
     /// Max number of stamps: 8, or the 3 that fit a TCP header besides time stamps.
     pub const fn most_hops(self) -> u8 {
         match self {
-            Self::Udp => MOST_HOPS,
+            Self::Udp => MAX_HOPS,
             Self::Tcp => 3,
         }
     }
@@ -106,7 +106,7 @@ impl Fields {
     /// Creates the fields of a packet that leaves its source with room for up to 8 stamps. `None` for 0.
     #[inline]
     pub const fn with_room(room: u8) -> Option<Self> {
-        debug_assert!(room <= MOST_HOPS);
+        debug_assert!(room <= MAX_HOPS);
         match room {
             0 => None,
             room => Some(Self { room, hops: 0, echo: false, exceeded: false }),

@@ -16,7 +16,7 @@ impl Mapping {
     }
 
     /// Maps `length` bytes of `file` from `offset`.
-    pub(super) fn of_file(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
+    pub(super) fn from_file(file: BorrowedFd<'_>, offset: u64, length: usize) -> io::Result<Self> {
         let mut options = MmapOptions::new();
         let options = options.offset(offset).len(length).populate();
         options.map_raw(file.as_raw_fd()).map(Self)
@@ -91,7 +91,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri maps no files")]
     fn what_the_kernel_refuses_is_an_error() {
         let file = std::fs::File::open("/dev/null").expect("a file");
-        let error = Mapping::of_file(file.as_fd(), 0, 4096).map(|_| ());
+        let error = Mapping::from_file(file.as_fd(), 0, 4096).map(|_| ());
         assert!(error.is_err(), "it is open for reading only and has no pages");
     }
 

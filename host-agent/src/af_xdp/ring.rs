@@ -50,7 +50,7 @@ struct Ring<T> {
 impl<T: Copy> Ring<T> {
     fn map(socket: BorrowedFd<'_>, page_offset: u64, layout: Layout) -> io::Result<Self> {
         let length = layout.entries + layout.length as usize * size_of::<T>();
-        Ok(Self::new(Arc::new(Mapping::of_file(socket, page_offset, length)?), layout))
+        Ok(Self::new(Arc::new(Mapping::from_file(socket, page_offset, length)?), layout))
     }
 
     fn new(memory: Arc<Mapping>, layout: Layout) -> Self {

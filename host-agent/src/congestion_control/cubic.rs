@@ -205,9 +205,9 @@ impl Control {
     /// `W_cubic` at a time after the stage's start (equation 1).
     fn cubic(&self, stage: &Stage, after: Picos) -> Fine {
         /// Beyond it the function is out of all bounds.
-        const LONGEST: i128 = 1_000_000_000;
+        const MAX_LENGTH: i128 = 1_000_000_000;
         let distance = i128::from(after.0 / MILLION) - i128::from(stage.back_at);
-        let distance = distance.clamp(-LONGEST, LONGEST);
+        let distance = distance.clamp(-MAX_LENGTH, MAX_LENGTH);
         let (numerator, denominator) = self.parameters.scaling;
         let height =
             distance.pow(3) * i128::from(self.parameters.segment.0) * i128::from(numerator)
@@ -337,7 +337,7 @@ mod tests {
     }
 
     impl Control {
-        fn of(parameters: Parameters, window: u64) -> Self {
+        fn with_window(parameters: Parameters, window: u64) -> Self {
             let mut control = Self::new(parameters.into());
             control.window = window * FINE;
             control.send(window);
@@ -351,14 +351,14 @@ mod tests {
 
         /// The window after an ACK, with which as many bytes go out.
         fn acknowledge(&mut self, now: u64, bytes: u64, congestion_echo: bool) -> u64 {
-            let told = Acknowledged {
+            let acknowledged = Acknowledged {
                 bytes: Bytes(bytes),
                 round_trip: None,
                 congestion_echo,
                 telemetry: &[],
                 telemetry_exceeded: false,
             };
-            self.acknowledged(Picos(now), &told);
+            self.acknowledged(Picos(now), &acknowledged);
             self.send(bytes);
             self.window / FINE
         }
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn slow_start_doubles_until_the_first_loss() {
-        let mut control = Control::of(parameters(), 10_000);
+        let mut control = Control::with_window(parameters(), 10_000);
         assert_eq!(control.acknowledge(0, 10_000, false), 20_000);
         control.send(10_000);
         control.acknowledge(0, 0, false);
@@ -381,7 +381,7 @@ mod tests {
     /// the window is the function's value.
     #[test]
     fn between_two_losses_the_window_is_a_cubic_function_of_time() {
-        let mut control = Control::of(parameters(), 1_000_000);
+        let mut control = Control::with_window(parameters(), 1_000_000);
         control.acknowledge(0, 0, false);
         control.lost(Picos(0), Loss::Reported);
         control.acknowledge(0, 1_000_000, false);
@@ -403,7 +403,7 @@ mod tests {
     fn a_window_that_did_not_get_back_makes_room() {
         for (fast_convergence, origin) in [(true, 850), (false, 1000)] {
             let mut control =
-                Control::of(Parameters { fast_convergence, ..parameters() }, 2_000_000);
+                Control::with_window(Parameters { fast_convergence, ..parameters() }, 2_000_000);
             control.acknowledge(0, 0, false);
             control.lost(Picos(0), Loss::Reported);
             control.acknowledge(0, 2_000_000, false);
@@ -418,7 +418,8 @@ mod tests {
     /// alpha = 3 x 0.3 / 1.7 = 0.529 segments in a round trip, and a whole one once the old window is back.
     #[test]
     fn where_reno_is_faster_it_is_followed() {
-        let mut control = Control::of(Parameters { reno_friendly: true, ..parameters() }, 100_000);
+        let mut control =
+            Control::with_window(Parameters { reno_friendly: true, ..parameters() }, 100_000);
         control.acknowledge(0, 0, false);
         control.lost(Picos(0), Loss::Reported);
         control.acknowledge(0, 100_000, false);
@@ -435,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_timeout_starts_slowly_and_from_there_anew() {
-        let mut control = Control::of(parameters(), 100_000);
+        let mut control = Control::with_window(parameters(), 100_000);
         control.lost(Picos(0), Loss::Timeout);
         assert_eq!(control.window / FINE, 1000);
         assert_eq!(control.acknowledge(0, 1000, false), 2000);
@@ -446,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_second_timeout_in_a_row_keeps_the_threshold() {
-        let mut control = Control::of(parameters(), 100_000);
+        let mut control = Control::with_window(parameters(), 100_000);
         control.lost(Picos(0), Loss::Timeout);
         control.lost(Picos(0), Loss::Timeout);
         assert_eq!((control.window / FINE, control.slow_start_until / FINE), (1000, 70_000));
@@ -459,7 +460,7 @@ mod tests {
     /// A sender whose NIC is the bottleneck: its window neither grows nor counts.
     #[test]
     fn a_window_that_is_not_used_does_not_grow_and_the_part_that_is_used_is_cut() {
-        let mut control = Control::of(parameters(), 100_000);
+        let mut control = Control::with_window(parameters(), 100_000);
         assert_eq!(control.acknowledge(0, 1000, false), 101_000);
         control.window = 200_000 * FINE;
         assert_eq!(control.acknowledge(0, 1000, false), 200_000, "half of it is in flight");
@@ -469,7 +470,7 @@ mod tests {
 
     #[test]
     fn a_mark_cuts_once_a_round_trip() {
-        let mut control = Control::of(Parameters { ecn: true, ..parameters() }, 100_000);
+        let mut control = Control::with_window(Parameters { ecn: true, ..parameters() }, 100_000);
         assert_eq!(control.tcp_ecn(), Ecn::Classic);
         assert_eq!(control.acknowledge(0, 1000, true), 70_000);
         assert_eq!(control.acknowledge(0, 98_000, true), 70_000);

@@ -20,7 +20,7 @@ mod settings;
 pub use notification_point::NotificationPoint;
 pub use parameters::Parameters;
 pub use reaction_point::ReactionPoint;
-pub use settings::{ByteCounter, MOST_STAGES, Notification, Profile, Settings, Stages};
+pub use settings::{ByteCounter, MAX_STAGES, Notification, Profile, Settings, Stages};
 
 /// The reaction point of a queue pair, with the parameters that all of a host share.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ mod tests {
             let mut feedback = Feedback::new(Parameters { notification, ..published }.into());
             assert_eq!((feedback.received(Picos(1), false), feedback.echo()), (false, false));
             assert_eq!((feedback.received(Picos(2), true), feedback.echo()), (cnp, echo));
-            assert!(!feedback.echo(), "one ACK tells it");
+            assert!(!feedback.echo(), "one ACK carries it");
         }
     }
 

@@ -189,7 +189,7 @@ impl Control {
         self.cuts += 1;
         self.cut_at = Some(self.rounds.sent());
         let used = self.used();
-        self.set(used - part.of(used) / 2);
+        self.set(used - part.scale(used) / 2);
         self.slow_start_until = self.window;
     }
 
@@ -385,7 +385,7 @@ mod tests {
             control.alpha = Fraction::from_ratio(1, 2);
             control.send(1);
             control.acknowledge(200, marked);
-            let alpha = control.alpha.of(1_000_000) as f64 / 1e6;
+            let alpha = control.alpha.scale(1_000_000) as f64 / 1e6;
             assert!((alpha - expected).abs() < 1e-4, "{alpha}");
         }
     }

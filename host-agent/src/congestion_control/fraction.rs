@@ -44,7 +44,7 @@ impl Fraction {
     /// The product.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
-        Self(other.of(self.0))
+        Self(other.scale(self.0))
     }
 
     /// This to the power of `exponent`, by squaring.
@@ -63,14 +63,14 @@ impl Fraction {
     }
 
     /// This part of `value`, rounded down.
-    pub fn of(self, value: u64) -> u64 {
+    pub fn scale(self, value: u64) -> u64 {
         let part = (u128::from(value) * u128::from(self.0)) >> Self::BITS;
         part.try_into().expect("a fraction is at most one")
     }
 
     /// In millionths, rounded down.
     pub fn millionths(self) -> i64 {
-        self.of(1_000_000).cast_signed()
+        self.scale(1_000_000).cast_signed()
     }
 }
 
@@ -83,15 +83,15 @@ mod tests {
         let half = Fraction::from_ratio(1, 2);
         assert_eq!(Fraction::ONE.times(Fraction::ONE), Fraction::ONE);
         assert_eq!(half.times(half), Fraction::from_ratio(1, 4));
-        assert_eq!(half.of(100_000_000_000), 50_000_000_000);
+        assert_eq!(half.scale(100_000_000_000), 50_000_000_000);
         assert_eq!(half.complement(), half);
         assert_eq!(half.plus(half).plus(half), Fraction::ONE);
         let eighth = |count| Fraction::from_ratio(count, 8);
         assert_eq!(eighth(3).plus(eighth(2)), eighth(5));
         assert_eq!(eighth(3).complement(), eighth(5));
         assert_eq!(eighth(4).times(eighth(6)), eighth(3));
-        assert_eq!([eighth(3).of(1600), eighth(3).of(7)], [600, 2], "rounded down");
-        assert_eq!([Fraction::ONE.of(u64::MAX), Fraction::ZERO.of(u64::MAX)], [u64::MAX, 0]);
+        assert_eq!([eighth(3).scale(1600), eighth(3).scale(7)], [600, 2], "rounded down");
+        assert_eq!([Fraction::ONE.scale(u64::MAX), Fraction::ZERO.scale(u64::MAX)], [u64::MAX, 0]);
         assert_eq!(
             [eighth(3).millionths(), Fraction::from_ratio(2, 3).millionths()],
             [375_000, 666_666]

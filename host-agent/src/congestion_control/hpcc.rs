@@ -142,8 +142,8 @@ impl Control {
         let (mut busiest, mut span) = (Multiple::ZERO, Nanos(0));
         for hop in self.path.steps(acknowledged.telemetry) {
             let queue = Bytes(hop.queue.0.min(hop.queue_before.0));
-            let utilisation = Multiple::of_link(hop.transmitted, hop.rate, hop.span)
-                .plus(Multiple::of_link(queue, hop.rate, base_rtt));
+            let utilisation = Multiple::for_link(hop.transmitted, hop.rate, hop.span)
+                .plus(Multiple::for_link(queue, hop.rate, base_rtt));
             if utilisation > busiest {
                 (busiest, span) = (utilisation, hop.span);
             }
@@ -155,7 +155,7 @@ impl Control {
     fn compute(&self) -> (u64, u32) {
         let Parameters { utilisation, stages, additive_increase, .. } = *self.parameters;
         let (window, stage) = if self.estimate >= utilisation || self.stage >= stages {
-            (self.estimate.divides(utilisation.of(self.reference)), 0)
+            (self.estimate.divides(utilisation.scale(self.reference)), 0)
         } else {
             (self.reference, self.stage + 1)
         };

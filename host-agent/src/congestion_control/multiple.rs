@@ -9,7 +9,7 @@ pub struct Multiple(u64);
 
 impl Multiple {
     const BITS: u32 = 20;
-    const LARGEST: u64 = 1 << 32;
+    const MAX_SIZE: u64 = 1 << 32;
     /// 0.
     pub const ZERO: Self = Self(0);
     /// 1.
@@ -31,12 +31,12 @@ impl Multiple {
                 .checked_div(denominator.into())
                 .and_then(|quotient| quotient.try_into().ok()),
         };
-        Self(quotient.map_or(Self::LARGEST, |quotient| quotient.min(Self::LARGEST)))
+        Self(quotient.map_or(Self::MAX_SIZE, |quotient| quotient.min(Self::MAX_SIZE)))
     }
 
     /// Ratio of `bytes` to the bytes that a link of `rate` carries in `span`. Rates are rounded down to whole Mbit/s.
     #[inline]
-    pub fn of_link(bytes: Bytes, rate: BitsPerSecond, span: Nanos) -> Self {
+    pub fn for_link(bytes: Bytes, rate: BitsPerSecond, span: Nanos) -> Self {
         const MEGABIT: u64 = 1_000_000;
         // Bits x 1000 / (ns x Mbit/s), and less than 2^31 bytes.
         Self::ratio(bytes.0.min(1 << 30) * 8000, (rate.0 / MEGABIT).saturating_mul(span.0))
@@ -46,7 +46,7 @@ impl Multiple {
     #[must_use]
     #[inline]
     pub fn plus(self, other: Self) -> Self {
-        Self((self.0 + other.0).min(Self::LARGEST))
+        Self((self.0 + other.0).min(Self::MAX_SIZE))
     }
 
     /// The difference, or 0.
@@ -61,12 +61,12 @@ impl Multiple {
     #[inline]
     pub fn times(self, other: Self) -> Self {
         let product = (u128::from(self.0) * u128::from(other.0)) >> Self::BITS;
-        Self(u64::try_from(product).map_or(Self::LARGEST, |product| product.min(Self::LARGEST)))
+        Self(u64::try_from(product).map_or(Self::MAX_SIZE, |product| product.min(Self::MAX_SIZE)))
     }
 
     /// This times `value`, rounded down; saturates.
     #[inline]
-    pub fn of(self, value: u64) -> u64 {
+    pub fn scale(self, value: u64) -> u64 {
         let product = (u128::from(value) * u128::from(self.0)) >> Self::BITS;
         u64::try_from(product).unwrap_or(u64::MAX)
     }
@@ -74,7 +74,7 @@ impl Multiple {
     /// In millionths, rounded down.
     #[inline]
     pub fn millionths(self) -> i64 {
-        self.of(1_000_000).cast_signed()
+        self.scale(1_000_000).cast_signed()
     }
 
     /// `value` divided by this, rounded down; saturates.
@@ -103,7 +103,7 @@ impl Multiple {
         }
         let weigh = |number: u64, span: u64| u128::from(number) * u128::from(span);
         let mean = (weigh(self.0, whole.0 - part) + weigh(newer.0, part)) / u128::from(whole.0);
-        Self(u64::try_from(mean).unwrap_or(Self::LARGEST))
+        Self(u64::try_from(mean).unwrap_or(Self::MAX_SIZE))
     }
 }
 
@@ -120,12 +120,12 @@ mod tests {
         assert_eq!(three_halves.minus(Multiple::ONE), Multiple::HALF);
         assert_eq!(quarter.minus(three_halves), Multiple::ZERO);
         assert_eq!(three_halves.times(quarter), Multiple::ratio(3, 8));
-        assert_eq!([three_halves.of(1000), three_halves.divides(1000)], [1500, 666]);
+        assert_eq!([three_halves.scale(1000), three_halves.divides(1000)], [1500, 666]);
         assert_eq!(Multiple::from_millionths(250_000), quarter);
         assert_eq!(Multiple::ratio(1, 0), Multiple::ratio(u64::MAX, 1), "the largest");
         assert_eq!(Multiple::ratio(1 << 62, 1 << 63), Multiple::HALF);
         assert_eq!([Multiple::ZERO.divides(7), Multiple::HALF.divides(u64::MAX)], [u64::MAX; 2]);
-        assert_eq!(three_halves.of(u64::MAX), u64::MAX);
+        assert_eq!(three_halves.scale(u64::MAX), u64::MAX);
         assert_eq!(
             [three_halves, Multiple::ratio(1, 0)].map(Multiple::millionths),
             [1_500_000, 4_096_000_000]
@@ -136,16 +136,19 @@ mod tests {
     #[test]
     fn bytes_are_a_part_of_what_a_link_carries() {
         let rate = BitsPerSecond(100_000_000_000);
-        assert_eq!(Multiple::of_link(Bytes(12_500), rate, Nanos(1000)), Multiple::ONE);
-        assert_eq!(Multiple::of_link(Bytes(3125), rate, Nanos(1000)), Multiple::ratio(1, 4));
-        let least = Multiple::of_link(Bytes(0), rate, SECOND);
+        assert_eq!(Multiple::for_link(Bytes(12_500), rate, Nanos(1000)), Multiple::ONE);
+        assert_eq!(Multiple::for_link(Bytes(3125), rate, Nanos(1000)), Multiple::ratio(1, 4));
+        let least = Multiple::for_link(Bytes(0), rate, SECOND);
         assert_eq!(
-            (least, Multiple::of_link(Bytes(1), rate, Nanos(0))),
+            (least, Multiple::for_link(Bytes(1), rate, Nanos(0))),
             (Multiple::ZERO, Multiple(1 << 32))
         );
         // The largest values of a stamp: 134 MB in 17 ms at 800 Gbit/s.
-        let most =
-            Multiple::of_link(Bytes((1 << 27) - 1), BitsPerSecond(800_000_000_000), Nanos(1 << 24));
+        let most = Multiple::for_link(
+            Bytes((1 << 27) - 1),
+            BitsPerSecond(800_000_000_000),
+            Nanos(1 << 24),
+        );
         assert_eq!(most, Multiple(83_886), "0.08");
     }
 

@@ -123,9 +123,9 @@ impl Window {
     pub fn update(&mut self, power: Multiple, parameters: &Parameters) {
         let Parameters { gain, utilisation, additive_increase, base_rtt, .. } = *parameters;
         let wanted =
-            power.divides(utilisation.of(self.reference)).saturating_add(additive_increase.0);
-        let kept = Multiple::ONE.minus(gain).of(self.bytes);
-        let window = gain.of(wanted).saturating_add(kept);
+            power.divides(utilisation.scale(self.reference)).saturating_add(additive_increase.0);
+        let kept = Multiple::ONE.minus(gain).scale(self.bytes);
+        let window = gain.scale(wanted).saturating_add(kept);
         self.bytes = window.clamp(self.least, self.most);
         self.rate = rate_of(Bytes(self.bytes), base_rtt);
     }
@@ -171,12 +171,12 @@ impl Control {
 /// lambda / b: the input rate as a multiple of the port's rate, at least 1/2.
 fn current(step: &Step) -> Multiple {
     let came_in = (step.transmitted.0 + step.queue.0).saturating_sub(step.queue_before.0);
-    Multiple::of_link(Bytes(came_in), step.rate, step.span).max(Multiple::HALF)
+    Multiple::for_link(Bytes(came_in), step.rate, step.span).max(Multiple::HALF)
 }
 
 /// nu / (b tau): the queue and the bandwidth-delay product, as a multiple of the latter.
 fn voltage(step: &Step, base_rtt: Nanos) -> Multiple {
-    Multiple::of_link(step.queue, step.rate, base_rtt).plus(Multiple::ONE)
+    Multiple::for_link(step.queue, step.rate, base_rtt).plus(Multiple::ONE)
 }
 
 impl CongestionControl for Control {

@@ -1,6 +1,6 @@
 //! A window that keeps round trips near a target: Algorithm 1 of BFC (Goyal et al., NSDI 2022, Appendix A.1).
 //!
-//! Beneath BFC the window limits a flow's packets in the network to the number that switches can tell apart; it need
+//! Beneath BFC the window limits a flow's packets in the network to the number that switches can distinguish; it need
 //! not share links or react to bursts. Each ACK of `b` bytes moves the window by `b (target - RTT) / RTT`, so that a
 //! round trip moves it to `window x target / RTT`. The paper counts packets and states no bound. The window here has a
 //! bound, because a flow whose round trips are short grows by `target / RTT` each time, however little of its window it
@@ -61,7 +61,7 @@ impl Default for Settings {
 impl Settings {
     /// Returns the parameters on a link.
     pub(super) fn parameters(&self, link: &Link) -> Parameters {
-        let target = Picos(self.target.get().of(link.base_rtt.0).max(1));
+        let target = Picos(self.target.get().scale(link.base_rtt.0).max(1));
         let [initial_window, maximum_window] =
             [self.initial_window, self.maximum_window].map(|given| given.map(SomeBytes::get));
         Parameters {

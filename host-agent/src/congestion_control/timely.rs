@@ -206,7 +206,7 @@ impl Control {
         } else if round_trip > high {
             // beta (1 - T_high / RTT)
             let excess = u128::from(round_trip.since(high).0);
-            self.fall_by(part(decrease.of(self.rate.0), excess, round_trip.0.into()));
+            self.fall_by(part(decrease.scale(self.rate.0), excess, round_trip.0.into()));
         } else if parameters.patched {
             self.follow_round_trip(round_trip);
         } else if self.difference <= 0 {
@@ -214,7 +214,7 @@ impl Control {
         } else {
             let gradient = u128::from(self.difference.unsigned_abs());
             let minimum_rtt = parameters.minimum_rtt.0.into();
-            self.fall_by(part(decrease.of(self.rate.0), gradient, minimum_rtt));
+            self.fall_by(part(decrease.scale(self.rate.0), gradient, minimum_rtt));
         }
     }
 
@@ -222,7 +222,7 @@ impl Control {
     fn smooth(&mut self, before: Picos, round_trip: Picos) {
         let gain = self.parameters.gain;
         let weigh = |weight: Fraction, span: i64| {
-            let size = i64::try_from(weight.of(span.unsigned_abs())).unwrap_or(i64::MAX);
+            let size = i64::try_from(weight.scale(span.unsigned_abs())).unwrap_or(i64::MAX);
             if span < 0 { -size } else { size }
         };
         let new = if round_trip >= before {
@@ -257,7 +257,8 @@ impl Control {
         let whole = whole.unsigned_abs();
         let grows = part(additive_increase.0, whole - weight, whole);
         let error = u128::from(round_trip.since(low).0);
-        let falls = part(part(decrease.of(self.rate.0), weight, whole), error, low.0.max(1).into());
+        let falls =
+            part(part(decrease.scale(self.rate.0), weight, whole), error, low.0.max(1).into());
         self.increases = 0;
         self.set(self.rate.0.saturating_add(grows).saturating_sub(falls));
     }

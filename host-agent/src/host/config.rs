@@ -14,7 +14,7 @@ pub struct HostConfig {
     /// IPv4 address, host order.
     pub address: u32,
     /// The NIC's MAC address.
-    pub station: [u8; 6],
+    pub mac: [u8; 6],
     /// Rate of the host's link.
     pub link_rate: BitsPerSecond,
     /// Time on the wire of frames.
@@ -49,5 +49,5 @@ pub struct HostConfig {
     /// Rule by which the NIC chooses among flows.
     pub scheduler: Scheduler,
     /// True if data packets of RoCEv2 carry the bytes that their flow has left to send.
-    pub tells_remaining: bool,
+    pub sends_remaining: bool,
 }

@@ -32,7 +32,7 @@ impl Host {
                 let timeout = sending.end.expire(now);
                 self.counters.timeouts += u64::from(timeout);
                 self.counters.rate_cuts += sending.end.take_cuts();
-                self.tell_change(now, slot);
+                self.record_change(now, slot);
                 self.update_timer(slot);
                 self.schedule(now, slot);
             }

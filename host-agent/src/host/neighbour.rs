@@ -31,12 +31,15 @@ impl Host {
                 return self.report_pauses(now, &pauses);
             }
             HopControl::Queue { queue, paused } => {
-                let queue = QueueSet::of(queue);
+                let queue = QueueSet::from_queue(queue);
                 (queue, if paused { queue } else { QueueSet::EMPTY })
             }
             HopControl::Queues { paused } => {
                 let [low, high] = paused.map(u128::from);
-                (QueueSet::of_flow_queues(u128::MAX), QueueSet::of_flow_queues(low | high << 64))
+                (
+                    QueueSet::from_flow_queues(u128::MAX),
+                    QueueSet::from_flow_queues(low | high << 64),
+                )
             }
             HopControl::Rate { priority, kilobits_per_second } if self.config.obeys_rates => {
                 match pause.receive_rate(priority, kilobits_per_second) {
@@ -62,7 +65,7 @@ impl Host {
 
     /// Queues an event for each class of a received PFC frame.
     fn report_pauses(&mut self, now: Picos, pauses: &ClassPauses) {
-        for priority in priority::of_mask(pauses.named) {
+        for priority in priority::in_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
             let until = (now + quantum_duration(self.config.link_rate, quanta)).to_nanos();
             self.events.push_back(HostEvent::PauseReceived { priority, at: now, until, quanta });
@@ -94,7 +97,7 @@ impl Host {
         }
         self.counters.link_delay_requests += 1;
         let response_time = self.config.pause_response.to_nanos_ceil();
-        let answer = frame.answer(self.config.station, now.to_nanos(), response_time);
+        let answer = frame.answer(self.config.mac, now.to_nanos(), response_time);
         self.nic.queue_link_delay_response(answer);
     }
 
@@ -112,8 +115,8 @@ impl Host {
     }
 
     /// The NIC's MAC address.
-    pub const fn station(&self) -> [u8; 6] {
-        self.config.station
+    pub const fn mac_address(&self) -> [u8; 6] {
+        self.config.mac
     }
 
     /// By class: when it no longer pauses it; zero where it does not, [`Picos::MAX`] if that has to be ended.

@@ -94,7 +94,7 @@ impl Host {
         self.counters.cnps_received += 1;
         requester.receive_notification(now);
         self.counters.rate_cuts += requester.take_cuts();
-        self.tell_change(now, slot);
+        self.record_change(now, slot);
         self.schedule(now, slot);
     }
 }

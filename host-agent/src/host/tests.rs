@@ -32,7 +32,7 @@ const MIDDLE: u64 = (1058 + OVERHEAD) * 80;
 pub fn config(address: u32) -> HostConfig {
     HostConfig {
         address,
-        station: [2, 0, 0, 0, 0, address.to_be_bytes()[3]],
+        mac: [2, 0, 0, 0, 0, address.to_be_bytes()[3]],
         link_rate: RATE,
         frame_time: FrameTime { overhead: OVERHEAD, whole_nanos: false },
         frame_lengths: crate::frame_length::FrameLengths::default(),
@@ -49,7 +49,7 @@ pub fn config(address: u32) -> HostConfig {
         obeys_flow_pauses: false,
         obeys_rates: true,
         scheduler: Scheduler::RoundRobin,
-        tells_remaining: false,
+        sends_remaining: false,
     }
 }
 

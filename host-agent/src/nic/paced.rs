@@ -26,7 +26,7 @@ impl Places {
     }
 
     #[inline]
-    fn of(&self, slot: u32) -> Option<usize> {
+    fn place_of(&self, slot: u32) -> Option<usize> {
         let place = self.0.get(slot as usize).copied();
         place.filter(|&place| place != NOWHERE).map(|place| place as usize)
     }
@@ -62,7 +62,7 @@ impl Paced {
 
     /// Gives a queue pair of this heap another instant.
     pub(super) fn change(&mut self, slot: u32, at: Picos, places: &mut Places) {
-        let Some(place) = places.of(slot) else { return };
+        let Some(place) = places.place_of(slot) else { return };
         let before = std::mem::replace(&mut self.entries[place].0, at);
         if at < before {
             self.rise(place, places);

@@ -21,7 +21,7 @@ fn ordered(queues: QueueRanges, scheduler: Scheduler) -> Nic {
     Nic::new(pauses, None, scheduler)
 }
 
-fn of(priority: u8) -> QueueId {
+fn data_queue(priority: u8) -> QueueId {
     QueueId::data(priority)
 }
 
@@ -62,13 +62,13 @@ fn resume(nic: &mut Nic, now: Picos, priority: u8) {
 fn the_round_crosses_priorities() {
     let mut nic = nic();
     for (priority, slot) in [(3, 10), (5, 11), (3, 12)] {
-        nic.schedule(of(priority), slot, || 0);
+        nic.schedule(data_queue(priority), slot, || 0);
     }
     let mut order = Vec::new();
     for _ in 0..6 {
         let slot = nic.pop_queue_pair(Picos(1)).expect("three are ready");
         order.push(slot);
-        nic.schedule(of(if slot == 11 { 5 } else { 3 }), slot, || 0);
+        nic.schedule(data_queue(if slot == 11 { 5 } else { 3 }), slot, || 0);
     }
     assert_eq!(order, [10, 11, 12, 10, 11, 12]);
 }
@@ -76,8 +76,8 @@ fn the_round_crosses_priorities() {
 #[test]
 fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
     let mut nic = nic();
-    nic.schedule(of(3), 10, || 0);
-    nic.schedule(of(5), 11, || 0);
+    nic.schedule(data_queue(3), 10, || 0);
+    nic.schedule(data_queue(5), 11, || 0);
     pause(&mut nic, Picos(0), 3);
     assert_eq!(nic.pop_queue_pair(Picos(1)), Some(11));
     assert_eq!(nic.pop_queue_pair(Picos(1)), None);
@@ -89,9 +89,9 @@ fn a_paused_priority_is_skipped_and_its_end_is_the_deadline() {
 #[test]
 fn paced_queue_pairs_wait_for_their_instant_in_order() {
     let mut nic = nic();
-    nic.schedule_at(of(3), 10, Picos(200), || 0);
-    nic.schedule_at(of(3), 11, Picos(100), || 0);
-    nic.schedule_at(of(3), 12, Picos(100), || 0);
+    nic.schedule_at(data_queue(3), 10, Picos(200), || 0);
+    nic.schedule_at(data_queue(3), 11, Picos(100), || 0);
+    nic.schedule_at(data_queue(3), 12, Picos(100), || 0);
     assert_eq!(nic.pop_queue_pair(Picos(99)), None);
     assert_eq!(nic.next_transmission(Picos(99)), Some(Picos(100)));
     assert_eq!(nic.next_transmission(Picos(150)), Some(Picos(150)), "the port falls free later");
@@ -107,8 +107,8 @@ fn paced_queue_pairs_wait_for_their_instant_in_order() {
 fn a_plan_holds_until_something_more_waits_or_pauses_change() {
     let mut nic = nic();
     let changes: [fn(&mut Nic); 6] = [
-        |nic| nic.schedule(of(3), 10, || 0),
-        |nic| nic.schedule_at(of(3), 11, Picos(900), || 0),
+        |nic| nic.schedule(data_queue(3), 10, || 0),
+        |nic| nic.schedule_at(data_queue(3), 11, Picos(900), || 0),
         |nic| nic.queue_notification(control(Opcode::Cnp, 6)),
         |nic| nic.queue_acknowledgement(control(Opcode::Acknowledge, 3).into(), &[]),
         |nic| pause(nic, Picos(0), 3),
@@ -128,10 +128,10 @@ fn a_plan_holds_while_pauses_bind_and_end() {
     let pauses = PauseTimers::new(BitsPerSecond(100_000_000_000), Picos(50), queues);
     let mut nic = Nic::new(pauses, None, Scheduler::RoundRobin);
     for (priority, slot) in [(2, 10), (3, 11)] {
-        nic.schedule_at(of(priority), slot, Picos(100), || 0);
+        nic.schedule_at(data_queue(priority), slot, Picos(100), || 0);
     }
     nic.pauses_mut().receive(Picos(0), &ClassPauses::xoff(1 << 2, 1));
-    let three = QueueSet::of(of(3));
+    let three = QueueSet::from_queue(data_queue(3));
     nic.pauses_mut().receive_queues(Picos(0), three, three);
     let end = Picos(5120);
     for from in [0, 49, 50, 100, end.0] {
@@ -143,10 +143,10 @@ fn a_plan_holds_while_pauses_bind_and_end() {
 #[test]
 fn the_earliest_of_all_that_wait_is_the_next() {
     let mut nic = nic();
-    nic.schedule_at(of(2), 10, Picos(300), || 0);
-    nic.schedule_at(of(7), 11, Picos(200), || 0);
+    nic.schedule_at(data_queue(2), 10, Picos(300), || 0);
+    nic.schedule_at(data_queue(7), 11, Picos(200), || 0);
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(200)));
-    nic.schedule(of(4), 12, || 0);
+    nic.schedule(data_queue(4), 12, || 0);
     assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(50)));
     pause(&mut nic, Picos(0), 4);
     assert_eq!(nic.next_transmission(Picos(50)), Some(Picos(200)));
@@ -164,8 +164,8 @@ fn the_earliest_of_all_that_wait_is_the_next() {
 fn every_priority_has_a_round_of_its_own() {
     let mut nic = nic();
     for priority in 0..8 {
-        nic.schedule(of(priority), 10 + u32::from(priority), || 0);
-        nic.schedule_at(of(priority), 20 + u32::from(priority), Picos(100), || 0);
+        nic.schedule(data_queue(priority), 10 + u32::from(priority), || 0);
+        nic.schedule_at(data_queue(priority), 20 + u32::from(priority), Picos(100), || 0);
     }
     for (now, slots) in [(Picos(99), 10), (Picos(100), 20)] {
         for priority in [7_u8, 0, 3, 5, 1, 6, 2, 4] {
@@ -180,7 +180,7 @@ fn every_priority_has_a_round_of_its_own() {
 #[test]
 fn a_gap_that_ends_within_a_pause_ends_with_the_pause() {
     let mut nic = nic();
-    nic.schedule_at(of(3), 10, Picos(200), || 0);
+    nic.schedule_at(data_queue(3), 10, Picos(200), || 0);
     pause(&mut nic, Picos(0), 3);
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
 }
@@ -255,7 +255,7 @@ fn acknowledgements_stop_with_the_queue_that_they_are_given() {
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(5_120_000)));
     resume(&mut nic, Picos(1), 0);
     pause(&mut nic, Picos(1), 3);
-    nic.schedule(of(3), 10, || 0);
+    nic.schedule(data_queue(3), 10, || 0);
     assert_eq!(nic.next_transmission(Picos(1)), Some(Picos(1)));
     assert_eq!(opcode(nic.pop_control(Picos(1))), Some(Opcode::Acknowledge));
     assert_eq!(nic.pop_queue_pair(Picos(1)), None, "data of their priority is paused");
@@ -296,17 +296,17 @@ fn queue_pairs_get_queues_of_their_own_as_long_as_there_are_some() {
     nic.release(QueueId::data(9));
     let again = [(); 2].map(|()| nic.assign(Priority::new(3), None).number());
     assert_eq!(again, [9, 9], "8 has two, 10 one, and 9 none at first");
-    assert_eq!(nic.assign(Priority::new(4), None), of(4));
+    assert_eq!(nic.assign(Priority::new(4), None), data_queue(4));
 }
 
 #[test]
 fn the_shortest_remaining_goes_first_whatever_its_queue() {
     let mut nic = ordered(one_per_priority(None), Scheduler::ShortestRemaining);
     for (slot, (priority, remaining)) in (0..).zip([(3, 900), (5, 800), (3, 700), (3, 800)]) {
-        nic.schedule(of(priority), slot, || remaining);
+        nic.schedule(data_queue(priority), slot, || remaining);
     }
-    nic.schedule_at(of(5), 4, Picos(100), || 750);
-    nic.schedule_at(of(5), 5, Picos(100), || u64::MAX);
+    nic.schedule_at(data_queue(5), 4, Picos(100), || 750);
+    nic.schedule_at(data_queue(5), 5, Picos(100), || u64::MAX);
     pause(&mut nic, Picos(0), 5);
     assert_eq!(nic.pop_queue_pair(Picos(0)), Some(2));
     assert_eq!(nic.pop_queue_pair(Picos(0)), Some(3), "5 is paused");
@@ -319,7 +319,7 @@ fn the_shortest_remaining_goes_first_whatever_its_queue() {
 fn equal_remainders_go_in_turn() {
     let mut nic = ordered(one_per_priority(None), Scheduler::ShortestRemaining);
     for (slot, priority) in (0..).zip([3, 5, 3, 5]) {
-        nic.schedule(of(priority), slot, || 1000);
+        nic.schedule(data_queue(priority), slot, || 1000);
     }
     let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(0))).collect();
     assert_eq!(order, [0, 1, 2, 3]);
@@ -381,17 +381,17 @@ fn an_ack_keeps_the_gap_of_its_own_priority_whichever_queue_stops_it() {
 fn a_queue_pair_that_is_paced_can_be_moved_to_another_instant() {
     let mut nic = nic();
     for slot in 0..3 {
-        nic.schedule_at(of(3), slot, Picos(1000 + u64::from(slot)), || 0);
+        nic.schedule_at(data_queue(3), slot, Picos(1000 + u64::from(slot)), || 0);
     }
     nic.plan_transmission(Picos(0));
-    nic.reschedule_at(of(3), 2, Picos(900));
+    nic.reschedule_at(data_queue(3), 2, Picos(900));
     assert!(nic.has_news());
-    nic.reschedule_at(of(3), 0, Picos(1100));
+    nic.reschedule_at(data_queue(3), 0, Picos(1100));
     assert_eq!(nic.next_transmission(Picos(0)), Some(Picos(900)));
     let order: Vec<u32> = std::iter::from_fn(|| nic.pop_queue_pair(Picos(1100))).collect();
     assert_eq!(order, [2, 1, 0]);
     // A queue pair in the round is no longer paced.
-    nic.schedule(of(3), 1, || 0);
-    nic.reschedule_at(of(3), 1, Picos(2000));
+    nic.schedule(data_queue(3), 1, || 0);
+    nic.reschedule_at(data_queue(3), 1, Picos(2000));
     assert_eq!(nic.next_transmission(Picos(1200)), Some(Picos(1200)));
 }

@@ -15,7 +15,7 @@ use crate::reliability::{Reliability, Sender};
 
 /// An event that an algorithm received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Recorded {
     Transmitted(u64, Transmitted),
     /// Instant, new bytes, round trip, echo, hops of telemetry.
     Acknowledged(u64, u64, Option<u64>, bool, usize),
@@ -26,7 +26,7 @@ enum Told {
 /// Records its events.
 #[derive(Debug)]
 struct Recorder {
-    told: Vec<Told>,
+    recorded: Vec<Recorded>,
     rate: BitsPerSecond,
     window: Option<Bytes>,
     measures: bool,
@@ -35,23 +35,23 @@ struct Recorder {
 
 impl CongestionControl for Recorder {
     fn transmitted(&mut self, now: Picos, packet: &Transmitted) {
-        self.told.push(Told::Transmitted(now.0, *packet));
+        self.recorded.push(Recorded::Transmitted(now.0, *packet));
     }
 
     fn acknowledged(&mut self, now: Picos, acknowledged: &Acknowledged<'_>) {
         let Acknowledged { bytes, round_trip, congestion_echo, telemetry, .. } = acknowledged;
         let round_trip = round_trip.map(|span| span.0);
-        let told =
-            Told::Acknowledged(now.0, bytes.0, round_trip, *congestion_echo, telemetry.len());
-        self.told.push(told);
+        let recorded =
+            Recorded::Acknowledged(now.0, bytes.0, round_trip, *congestion_echo, telemetry.len());
+        self.recorded.push(recorded);
     }
 
     fn notified(&mut self, now: Picos) {
-        self.told.push(Told::Notified(now.0));
+        self.recorded.push(Recorded::Notified(now.0));
     }
 
     fn lost(&mut self, now: Picos, loss: Loss) {
-        self.told.push(Told::Lost(now.0, loss));
+        self.recorded.push(Recorded::Lost(now.0, loss));
     }
 
     fn rate(&mut self, _: Picos) -> BitsPerSecond {
@@ -75,15 +75,16 @@ impl CongestionControl for Recorder {
 fn requester(bytes: u64) -> Requester<Sender, Recorder> {
     let config = config(1);
     let rate = BitsPerSecond(u64::MAX);
-    let recorder = Recorder { told: Vec::new(), rate, window: None, measures: true, moves: false };
+    let recorder =
+        Recorder { recorded: Vec::new(), rate, window: None, measures: true, moves: false };
     let regulator = Regulator::new(recorder, None, false, config.link_rate, config.frame_time);
     let first_rtt = FirstRttMarks { limit: Bytes(2000), acknowledgements: false }.of_sender();
     Requester::new(flow(bytes, 0), Reliability::GoBackN.sender(&config), regulator, 0, first_rtt)
 }
 
 impl Requester<Sender, Recorder> {
-    fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.regulator.algorithm_mut().told)
+    fn recorded(&mut self) -> Vec<Recorded> {
+        std::mem::take(&mut self.regulator.algorithm_mut().recorded)
     }
 
     /// Sends all packets that may start and returns their PSNs.
@@ -115,7 +116,7 @@ fn packets_of_the_first_round_trip_are_marked_what_is_sent_again_too() {
 }
 
 #[test]
-fn a_transmission_is_told_with_its_bytes_and_whether_it_is_the_first() {
+fn a_transmission_is_reported_with_its_bytes_and_whether_it_is_the_first() {
     let mut requester = requester(1500);
     assert_eq!(requester.send(7), [0, 1]);
     requester.expire(Picos(50));
@@ -123,25 +124,28 @@ fn a_transmission_is_told_with_its_bytes_and_whether_it_is_the_first() {
     assert_eq!(requester.counts().retransmitted_packets, 2);
     // 74 bytes of headers and ICRC with RETH and 58 without, and 24 between frames.
     let packet = |now, wire, payload, again| {
-        Told::Transmitted(now, Transmitted { wire: Bytes(wire), payload: Bytes(payload), again })
+        Recorded::Transmitted(
+            now,
+            Transmitted { wire: Bytes(wire), payload: Bytes(payload), again },
+        )
     };
     let expected = [
         packet(7, 1098, 1000, false),
         packet(7, 582, 500, false),
-        Told::Lost(50, Loss::Timeout),
+        Recorded::Lost(50, Loss::Timeout),
         packet(60, 1098, 1000, true),
         packet(60, 582, 500, true),
     ];
-    assert_eq!(requester.told(), expected);
+    assert_eq!(requester.recorded(), expected);
 }
 
 #[test]
-fn an_ack_is_told_with_its_bytes_its_round_trip_and_its_echo() {
+fn an_ack_is_reported_with_its_bytes_its_round_trip_and_its_echo() {
     let mut requester = requester(3500);
     for start in [0, 100, 200, 300] {
         requester.transmit(Picos(start), &config(1));
     }
-    requester.told();
+    requester.recorded();
     assert_eq!(requester.answer(1000, Syndrome::Ack, 1, false), Outcome::Useful);
     assert_eq!(requester.answer(1001, Syndrome::Ack, 1, true), Outcome::Stale);
     assert_eq!(requester.answer(1002, Syndrome::Ack, 9, true), Outcome::BeyondSent);
@@ -149,28 +153,32 @@ fn an_ack_is_told_with_its_bytes_its_round_trip_and_its_echo() {
     assert_eq!(requester.answer(1200, Syndrome::Ack, 3, true), Outcome::Completed);
     assert!(requester.is_complete());
     let expected = [
-        Told::Acknowledged(1000, 2000, Some(900), false, 0),
-        Told::Acknowledged(1001, 0, None, true, 0),
-        Told::Acknowledged(1200, 1500, Some(900), true, 0),
+        Recorded::Acknowledged(1000, 2000, Some(900), false, 0),
+        Recorded::Acknowledged(1001, 0, None, true, 0),
+        Recorded::Acknowledged(1200, 1500, Some(900), true, 0),
     ];
-    assert_eq!(requester.told(), expected);
+    assert_eq!(requester.recorded(), expected);
 }
 
 #[test]
-fn a_nak_is_told_as_an_acknowledgement_and_a_loss() {
+fn a_nak_is_reported_as_an_acknowledgement_and_a_loss() {
     let mut requester = requester(3500);
     requester.send(0);
-    requester.told();
+    requester.recorded();
     requester.answer(1000, Syndrome::NakSequenceError, 1, true);
     requester.send(1500);
-    requester.regulator.algorithm_mut().told.retain(|told| !matches!(told, Told::Transmitted(..)));
+    requester
+        .regulator
+        .algorithm_mut()
+        .recorded
+        .retain(|event| !matches!(event, Recorded::Transmitted(..)));
     requester.answer(2000, Syndrome::Ack, 1, false);
     let expected = [
-        Told::Acknowledged(1000, 1000, None, true, 0),
-        Told::Lost(1000, Loss::Reported),
-        Told::Acknowledged(2000, 1000, None, false, 0),
+        Recorded::Acknowledged(1000, 1000, None, true, 0),
+        Recorded::Lost(1000, Loss::Reported),
+        Recorded::Acknowledged(2000, 1000, None, false, 0),
     ];
-    assert_eq!(requester.told(), expected);
+    assert_eq!(requester.recorded(), expected);
 }
 
 #[test]
@@ -178,16 +186,19 @@ fn round_trips_are_kept_for_those_who_ask_only() {
     let mut requester = requester(3500);
     requester.regulator.algorithm_mut().measures = false;
     requester.send(0);
-    requester.told();
+    requester.recorded();
     requester.answer(1000, Syndrome::Ack, 3, false);
-    assert_eq!(requester.told(), [Told::Acknowledged(1000, 3500, None, false, 0)]);
+    assert_eq!(requester.recorded(), [Recorded::Acknowledged(1000, 3500, None, false, 0)]);
 }
 
 #[test]
-fn a_notification_is_told_and_counted() {
+fn a_notification_is_reported_and_counted() {
     let mut requester = requester(1000);
     requester.receive_notification(Picos(5));
-    assert_eq!((requester.told(), requester.counts().notifications), (vec![Told::Notified(5)], 1));
+    assert_eq!(
+        (requester.recorded(), requester.counts().notifications),
+        (vec![Recorded::Notified(5)], 1)
+    );
 }
 
 #[test]
@@ -289,5 +300,8 @@ fn stamps_of_an_echo_reach_the_algorithm() {
     let fields = TelemetryFields { room: 3, hops: 2, echo: true, exceeded: false };
     let echo = Echo::new(false, Some(fields), &stamps);
     requester.receive_answer(Picos(5), &Answer { psn: Psn::new(0), aeth }, &echo);
-    assert_eq!(requester.told().last(), Some(&Told::Acknowledged(5, 1000, Some(5), false, 2)));
+    assert_eq!(
+        requester.recorded().last(),
+        Some(&Recorded::Acknowledged(5, 1000, Some(5), false, 2))
+    );
 }

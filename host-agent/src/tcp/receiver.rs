@@ -250,7 +250,7 @@ impl Receiver {
         TcpSegment {
             source: self.address,
             destination: self.request.peer,
-            ports: Ports::of_connection(self.request.qp, Direction::FromServer),
+            ports: Ports::for_connection(self.request.qp, Direction::FromServer),
             sequence: self.initial.wrapping_add(1),
             acknowledgement: self.acknowledged,
             window: WINDOW,

@@ -111,7 +111,7 @@ impl<C: CongestionControl> Sender<C> {
             telemetry_hops,
             first_rtt,
             space: SequenceSpace::new(initial, request.bytes, config.payload),
-            ports: Ports::of_connection(request.qp, Direction::FromClient),
+            ports: Ports::for_connection(request.qp, Direction::FromClient),
             ecn: regulator.algorithm().tcp_ecn(),
             regulator,
             scoreboard: Scoreboard::default(),
@@ -326,8 +326,8 @@ impl<C: CongestionControl> Sender<C> {
         let bytes = Bytes(acknowledged + new_sacks);
         let congestion_echo = self.ecn != Ecn::Off && segment.flags.contains(Flags::ECE);
         let echo = Echo::new(congestion_echo, segment.telemetry, stamps);
-        let told = echo.acknowledged(bytes, round_trip);
-        self.regulator.acknowledged(now, &told, loss);
+        let feedback = echo.acknowledged(bytes, round_trip);
+        self.regulator.acknowledged(now, &feedback, loss);
         match (self.is_complete(), bytes) {
             (true, _) => Outcome::Completed,
             (false, Bytes(0)) if !progress && !loss => Outcome::Stale,

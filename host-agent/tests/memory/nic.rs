@@ -168,7 +168,7 @@ fn a_question_for_the_link_delay_is_answered_first() {
     host.handle_link_delay(Picos(10_900), &question);
     assert!(!host.is_idle());
     assert_eq!(host.next_transmission(Picos(20_000)), Some(Picos(20_000)));
-    let mut expected = question.answer(config.station, Nanos(10), Nanos(2));
+    let mut expected = question.answer(config.mac, Nanos(10), Nanos(2));
     // 84 bytes of the wire take 6.72 ns.
     expected.stamp(Nanos(26));
     assert_eq!(host.poll_link_delay(Picos(20_000)), Some(expected));

@@ -168,7 +168,7 @@ fn random_losses_in_both_directions_are_repaired() {
 }
 
 #[test]
-fn gaps_are_told_the_latest_first() {
+fn gaps_are_reported_the_latest_first() {
     let lost = LosingWire { inner: IdealWire, matches: is_data, nth: 1 };
     let lost = LosingWire { inner: lost, matches: is_data, nth: 3 };
     let testbed = run(TCP, lost, 10_000);
@@ -178,11 +178,11 @@ fn gaps_are_told_the_latest_first() {
         let block = |block: &SackBlock| (place(block.start), place(block.end));
         tcp(packet).sack.as_slice().iter().map(block).collect::<Vec<_>>()
     };
-    let told: Vec<_> =
+    let gaps: Vec<_> =
         testbed.sent.iter().filter(|(_, host, _)| *host == 1).map(|sent| blocks(&sent.2)).collect();
     // Segments 1 and 3 are missing: SYN, 0, 2, 4, 5, ..
     assert_eq!(
-        told[..5],
+        gaps[..5],
         [
             vec![],
             vec![],

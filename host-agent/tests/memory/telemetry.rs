@@ -158,10 +158,10 @@ fn acks_of_segments_echo_their_stamps_unless_they_have_sack_blocks() {
     }
     let acks = segments(&mut receiver, 1);
     let echo = |hops| Some(TelemetryFields { room: 3, hops, echo: true, exceeded: false });
-    let told: Vec<_> = acks.iter().map(|(ack, stamps)| (ack.telemetry, stamps.clone())).collect();
+    let echoed: Vec<_> = acks.iter().map(|(ack, stamps)| (ack.telemetry, stamps.clone())).collect();
     let expected =
         [(echo(1), stamped(data[0], 1).1), (None, vec![]), (echo(3), stamped(data[1], 3).1)];
-    assert_eq!(told, expected);
+    assert_eq!(echoed, expected);
     assert_eq!(acks[1].0.sack.as_slice().len(), 1);
     // Telemetry that arrives as an echo belongs to another path, and is not echoed.
     let (mut another, mut receiver) = connected(Picos::ZERO);

@@ -120,7 +120,7 @@ pub struct Testbed {
 pub fn config(host: usize) -> HostConfig {
     HostConfig {
         address: address(host),
-        station: [2, 1, 0, 0, 0, u8::try_from(host).expect("there are two")],
+        mac: [2, 1, 0, 0, 0, u8::try_from(host).expect("there are two")],
         link_rate: LINE_RATE,
         frame_time: FrameTime { overhead: OVERHEAD, whole_nanos: false },
         frame_lengths: FrameLengths::default(),
@@ -137,7 +137,7 @@ pub fn config(host: usize) -> HostConfig {
         obeys_flow_pauses: false,
         obeys_rates: true,
         scheduler: host_agent::Scheduler::RoundRobin,
-        tells_remaining: false,
+        sends_remaining: false,
     }
 }
 

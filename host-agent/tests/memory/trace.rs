@@ -30,15 +30,15 @@ fn traced(transport: Transport, marks: u64) -> Testbed {
 
 /// Traced states with their instants.
 fn trace(testbed: &Testbed) -> Vec<(Picos, SenderState)> {
-    let told = |event: &HostEvent| match *event {
+    let change = |event: &HostEvent| match *event {
         HostEvent::SenderChanged { flow: FLOW, at, ref state } => Some((at, **state)),
         _ => None,
     };
-    testbed.events.iter().filter_map(told).collect()
+    testbed.events.iter().filter_map(change).collect()
 }
 
 #[test]
-fn a_cut_and_what_makes_up_for_it_are_told_at_their_instants() {
+fn a_cut_and_its_recovery_are_recorded_at_their_instants() {
     let rows = trace(&traced(Transport { congestion_control: dcqcn(), ..ROCE }, 1));
     let first = SenderState {
         rate: LINE_RATE,
@@ -64,7 +64,7 @@ fn a_cut_and_what_makes_up_for_it_are_told_at_their_instants() {
 }
 
 #[test]
-fn windows_and_alpha_are_told_over_both_transports() {
+fn windows_and_alpha_are_recorded_over_both_transports() {
     for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
         let transport = Transport { protocol, congestion_control: slow_dctcp(), ..ROCE };
         let rows = trace(&traced(transport, 50));
@@ -83,7 +83,7 @@ fn windows_and_alpha_are_told_over_both_transports() {
 }
 
 #[test]
-fn nobody_notices_a_trace_and_without_one_nothing_is_told() {
+fn a_trace_changes_no_result_and_without_one_nothing_is_recorded() {
     for protocol in [ROCE.protocol, Protocol::Tcp(TCP)] {
         for congestion_control in [Algorithm::LineRate, dcqcn(), slow_dctcp()] {
             let transport = Transport { protocol, congestion_control, ..ROCE };

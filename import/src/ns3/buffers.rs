@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fabric_core::buffer::LARGEST_BUFFER;
+use fabric_core::buffer::MAX_BUFFER;
 use scenario::ScenarioError;
 use scenario::quantity::display;
 use units::{BitsPerSecond, Bytes};
@@ -30,7 +30,7 @@ const QUEUES: u64 = 8;
 /// below the thresholds of 4 GiB.
 const WRAPPED_POOL: Bytes = Bytes(512 << 20);
 /// Max accounted bytes of a port; more than any buffer holds.
-const MOST_PER_PORT: u64 = u64::MAX >> 24;
+const MAX_PER_PORT: u64 = u64::MAX >> 24;
 /// Buffer per port if `ConWeave`'s `BUFFER_SIZE` is 0.
 const CONWEAVE_BUFFER_PER_PORT: u64 = 375_000;
 
@@ -68,7 +68,7 @@ pub enum Headroom {
 
 impl Buffers {
     /// Translates the settings of the files.
-    pub fn of(
+    pub fn new(
         config: &Config,
         topology: &Topology,
         flows: &Flows,
@@ -90,7 +90,7 @@ impl Buffers {
             Headroom::BandwidthDelays(times) => product(link).saturating_mul(times.into()),
             Headroom::Bytes(bytes) => bytes.0,
         };
-        let of_port = |link| (headroom(link) + self.private_per_queue.0).min(MOST_PER_PORT);
+        let of_port = |link| (headroom(link) + self.private_per_queue.0).min(MAX_PER_PORT);
         ports(topology, switch).map(of_port).sum::<u64>() * self.lossless.len() as u64
     }
 
@@ -119,13 +119,13 @@ impl Buffers {
             return Ok(());
         };
         let aside = display(Bytes(most));
-        let has_room = most + WRAPPED_POOL.0 <= LARGEST_BUFFER.0;
+        let has_room = most + WRAPPED_POOL.0 <= MAX_BUFFER.0;
         let all_wrap = too_small.iter().all(|&(switch, _)| self.wraps(config, topology, switch));
         if !has_room || !all_wrap {
             let title = format!("switch {first} sets aside {aside} of its {}", display(self.size));
             let help = format!(
                 "headroom of its links, by their rates and delays: write a larger BUFFER_SIZE, up to {}",
-                LARGEST_BUFFER.0 >> 20
+                MAX_BUFFER.0 >> 20
             );
             return Err(match config.words("BUFFER_SIZE").first() {
                 Some(word) => config.source().error(word.span(), &title, &help),
@@ -184,7 +184,7 @@ impl Buffers {
         let headroom = headrooms.last().copied().unwrap_or_default();
         let has_pfc = config.flag("ENABLE_PFC", true)?;
         if has_pfc && headrooms.len() > 1 {
-            let place = Subject::of_file(topology.name(), None, "headroom of ports");
+            let place = Subject::for_file(topology.name(), None, "headroom of ports");
             let here = format!("{} for all", display(Bytes(headroom)));
             remarks.asked(&place, "by the rates and delays of their links", &here);
         }
@@ -285,18 +285,18 @@ impl Buffers {
     }
 }
 
-/// Returns `BUFFER_SIZE`, at most [`LARGEST_BUFFER`]: a packet in a buffer takes one of 2^24 slots.
+/// Returns `BUFFER_SIZE`, at most [`MAX_BUFFER`]: a packet in a buffer takes one of 2^24 slots.
 fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Bytes, ScenarioError> {
-    const LARGEST: u64 = LARGEST_BUFFER.0 >> 20;
+    const MAX_SIZE: u64 = MAX_BUFFER.0 >> 20;
     // The simulators shift the value in 32 bits.
-    const LARGEST_THERE: u64 = (1 << 12) - 1;
-    let size = config.whole_up_to("BUFFER_SIZE", default, LARGEST_THERE)?;
-    if size > LARGEST {
+    const MAX_THERE: u64 = (1 << 12) - 1;
+    let size = config.whole_up_to("BUFFER_SIZE", default, MAX_THERE)?;
+    if size > MAX_SIZE {
         let there = format!("a buffer of {size} MiB");
-        let here = format!("{LARGEST} MiB, the largest buffer");
+        let here = format!("{MAX_SIZE} MiB, the largest buffer");
         remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
     }
-    Ok(Bytes(size.min(LARGEST) << 20))
+    Ok(Bytes(size.min(MAX_SIZE) << 20))
 }
 
 /// Returns the buffer of `ConWeave`'s switches, computed from their ports.
@@ -305,7 +305,7 @@ fn conweave_size(config: &Config, topology: &Topology, remarks: &mut Remarks) ->
     let counts: BTreeSet<u64> =
         switches.map(|switch| ports(topology, switch).count() as u64).collect();
     let size = counts.last().map_or(0, |ports| ports * CONWEAVE_BUFFER_PER_PORT);
-    let size = Bytes(size.clamp(CONWEAVE_BUFFER_PER_PORT, LARGEST_BUFFER.0));
+    let size = Bytes(size.clamp(CONWEAVE_BUFFER_PER_PORT, MAX_BUFFER.0));
     if counts.len() > 1 {
         let here = format!("{} for all switches", display(size));
         remarks.asked(config.place("BUFFER_SIZE"), "375 kB for each port of a switch", &here);

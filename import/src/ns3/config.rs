@@ -77,7 +77,7 @@ impl Config {
                     return Err(source.error(key.span(), &title, &help));
                 }
                 let words: Vec<&str> = line.words.iter().map(|word| word.text).collect();
-                let place = Subject::of_file(source.name(), Some(line.number), words.join(" "));
+                let place = Subject::for_file(source.name(), Some(line.number), words.join(" "));
                 unknown.push(UnknownKey { place, is_output });
                 continue;
             };
@@ -104,11 +104,11 @@ impl Config {
     pub fn place(&self, key: &str) -> Subject {
         let name = self.source.name();
         match self.settings.get(key) {
-            None => Subject::of_file(name, None, format!("no {key}")),
+            None => Subject::for_file(name, None, format!("no {key}")),
             Some(Setting { line, values }) => {
                 let values = values.iter().map(|span| self.source.word(span).text);
                 let values: Vec<&str> = values.collect();
-                Subject::of_file(name, Some(*line), format!("{key} {}", values.join(" ")))
+                Subject::for_file(name, Some(*line), format!("{key} {}", values.join(" ")))
             }
         }
     }

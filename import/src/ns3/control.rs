@@ -2,7 +2,7 @@
 
 use scenario::ScenarioError;
 use scenario::quantity::display;
-use scenario::transport::MOST_STAGES;
+use scenario::transport::MAX_STAGES;
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
@@ -161,7 +161,7 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
             fast_recovery_stages: config.whole_up_to(
                 "FAST_RECOVERY_TIMES",
                 if is_conweave { 1 } else { 5 },
-                MOST_STAGES.into(),
+                MAX_STAGES.into(),
             )?,
             additive_increase: config.increase("RATE_AI", None)?,
             hyper_increase: config.increase("RATE_HAI", None)?,
@@ -244,14 +244,14 @@ fn utilisation(config: &Config) -> Result<u32, ScenarioError> {
 
 /// Returns `INT_MULTI`, truncated to a whole number as in the simulator.
 fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
-    const MOST: u128 = 1 << 20;
+    const MAX: u128 = 1 << 20;
     let Some(&word) = config.words("INT_MULTI").first() else { return Ok(1) };
     let multiple = read_decimal(config.source(), "INT_MULTI", word)? / decimal::ONE;
     match u64::try_from(multiple) {
-        Ok(number) if (1..=MOST).contains(&multiple) => Ok(number),
+        Ok(number) if (1..=MAX).contains(&multiple) => Ok(number),
         _ => {
             let title = format!("INT_MULTI is `{}`", word.text);
-            let help = format!("write a number from 1 to {MOST}");
+            let help = format!("write a number from 1 to {MAX}");
             Err(config.source().error(word.span(), &title, &help))
         }
     }

@@ -83,13 +83,13 @@ mod tests {
             ("4e-320", 0, 0),
             ("86400", 86_400_000_000_000, 86_400_000_000_000),
         ] {
-            let source = Source::of("f", text);
+            let source = Source::new("f", text);
             let word = source.lines()[0].words[0];
             let read = |rounding| seconds(&source, word, rounding).unwrap().0;
             assert_eq!((read(Rounding::Down), read(Rounding::Nearest)), (down, nearest), "{text}");
         }
         for text in ["-1", "inf", "nan", "86400.1", "1e99", "2,5"] {
-            let source = Source::of("f", text);
+            let source = Source::new("f", text);
             assert!(
                 seconds(&source, source.lines()[0].words[0], Rounding::Down).is_err(),
                 "{text}"

@@ -115,7 +115,7 @@ impl Translation {
         }
         if topology.links.iter().any(|link| link.delay.to_nanos() != Nanos(1000)) {
             let what = "the simulator runs links of 1000ns only";
-            self.remarks.note(Subject::of_file(topology.name(), None, ""), what);
+            self.remarks.note(Subject::for_file(topology.name(), None, ""), what);
         }
         Ok(())
     }
@@ -126,12 +126,12 @@ impl Translation {
         {
             if let Some(line) = line {
                 let what = "from here on the header counts nothing, and nothing is read";
-                self.remarks.note(Subject::of_file(name, Some(line), ""), what);
+                self.remarks.note(Subject::for_file(name, Some(line), ""), what);
             }
         }
         if flows.empty > 0 {
             let what = format!("flows of 0 bytes ({}) have one byte, here too", flows.empty);
-            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
+            self.remarks.note(Subject::for_file(flows.name(), None, ""), &what);
         }
         let stop = self.time_offset.0 + self.duration.0;
         let of_run = flows.list.iter().filter(|flow| flow.start.0 < stop);
@@ -140,12 +140,12 @@ impl Translation {
             let what = format!(
                 "flows ({endless}) with more bytes than their links carry before the simulator stops are unlimited"
             );
-            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
+            self.remarks.note(Subject::for_file(flows.name(), None, ""), &what);
         }
         let late = flows.list.iter().filter(|flow| flow.start.0 >= stop).count();
         if late > 0 {
             let what = format!("{late} flows would start when the simulator has stopped: left out");
-            self.remarks.note(Subject::of_file(flows.name(), None, ""), &what);
+            self.remarks.note(Subject::for_file(flows.name(), None, ""), &what);
         }
     }
 }

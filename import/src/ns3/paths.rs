@@ -8,7 +8,7 @@ use super::topology::Topology;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Max round-trip time: a day, the longest time of a scenario.
-const LONGEST_RTT: u64 = 86_400 * NANOS_PER_SECOND;
+const MAX_RTT: u64 = 86_400 * NANOS_PER_SECOND;
 
 /// A base round-trip time, and its bandwidth-delay product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ struct Distance {
 
 impl Paths {
     /// Computes the paths of a topology with packets of `payload` bytes.
-    pub fn of(topology: &Topology, payload: Bytes) -> Self {
+    pub fn new(topology: &Topology, payload: Bytes) -> Self {
         let ways = ways(topology);
         let mut paths = Self { bases: vec![Vec::new(); ways.len()], several: false };
         for host in topology.nodes().filter(|&node| !topology.is_switch(node)) {
@@ -106,7 +106,7 @@ impl Paths {
         let base = |node: u32| {
             let Distance { delay, serialisation, rate, .. } =
                 found[node as usize].filter(|_| node != host && !topology.is_switch(node))?;
-            let rtt = delay.saturating_mul(2).saturating_add(serialisation).min(LONGEST_RTT);
+            let rtt = delay.saturating_mul(2).saturating_add(serialisation).min(MAX_RTT);
             let bits = u128::from(rtt) * u128::from(rate) / u128::from(NANOS_PER_SECOND);
             let bdp = u64::try_from(bits / 8).unwrap_or(u64::MAX);
             Some(Base { rtt: Nanos(rtt), bdp: Bytes(bdp) })
@@ -141,9 +141,9 @@ mod tests {
     use crate::ns3::Simulator;
 
     fn paths(text: &str) -> Paths {
-        let source = Source::of("t.txt", text);
+        let source = Source::new("t.txt", text);
         let topology = Topology::parse(&source, Simulator::Hpcc.traits()).unwrap();
-        Paths::of(&topology, Bytes(1000))
+        Paths::new(&topology, Bytes(1000))
     }
 
     /// Hosts 0 to 2 at switch 3; host 2's link is slower and longer. At 100 Gbit/s a payload takes 80 ns, at 25 Gbit/s 320.

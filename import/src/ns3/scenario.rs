@@ -65,13 +65,13 @@ fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec
     let base = |flow: &FlowLine| paths.base(flow.source, flow.destination).filter(|_| by_path);
     let mut lists = by_key(of_run(), |flow| (flow.destination_port, base(flow)));
     if lists.len() > MAX_LISTS {
-        let subject = Subject::of_file(flows.name(), None, "destination ports");
+        let subject = Subject::for_file(flows.name(), None, "destination ports");
         let what = format!("more than {MAX_LISTS}: fct.txt has {DESTINATION_PORT} for all");
         remarks.note(&subject, &what);
         lists = by_key(of_run(), |flow| (DESTINATION_PORT, base(flow)));
     }
     if lists.len() > MAX_LISTS {
-        let subject = Subject::of_file(flows.name(), None, "paths");
+        let subject = Subject::for_file(flows.name(), None, "paths");
         let here = format!("the largest for all: there are lists for up to {MAX_LISTS}");
         remarks.asked(&subject, "each has a window of its own (GLOBAL_T 0)", &here);
         lists = by_key(of_run(), |_| (DESTINATION_PORT, None));

@@ -114,7 +114,7 @@ const HPCC: Traits = Traits {
     rounding: Rounding::Down,
     bare_rates: false,
     destination_ports: true,
-    largest_flow: workload::LARGEST_SIZE,
+    largest_flow: workload::MAX_SIZE,
     empty_flows: false,
     stamped_gigabits: &[25, 50, 100, 200, 400],
     ack_header: 12,

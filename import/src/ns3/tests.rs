@@ -55,16 +55,16 @@ fn fault<T: std::fmt::Debug>(result: Result<T, scenario::ScenarioError>) -> (Str
 }
 
 fn topology(text: &str) -> Result<Topology, scenario::ScenarioError> {
-    Topology::parse(&Source::of("t.txt", text), Simulator::Hpcc.traits())
+    Topology::parse(&Source::new("t.txt", text), Simulator::Hpcc.traits())
 }
 
 fn flows(text: &str) -> Result<Flows, scenario::ScenarioError> {
     let traits = Simulator::Hpcc.traits();
-    Flows::parse(&Source::of("f.txt", text), &topology(TOPOLOGY).unwrap(), traits)
+    Flows::parse(&Source::new("f.txt", text), &topology(TOPOLOGY).unwrap(), traits)
 }
 
 fn config(text: &str) -> Result<Config, scenario::ScenarioError> {
-    Config::parse(Simulator::Hpcc, Arguments::default(), Source::of("c.txt", text), false)
+    Config::parse(Simulator::Hpcc, Arguments::default(), Source::new("c.txt", text), false)
 }
 
 /// Translates the three texts.
@@ -75,7 +75,7 @@ fn translate(
 ) -> Result<Translation, scenario::ScenarioError> {
     let topology = topology(topology_text).unwrap();
     let traits = Simulator::Hpcc.traits();
-    let flows = Flows::parse(&Source::of("f.txt", flow_text), &topology, traits).unwrap();
+    let flows = Flows::parse(&Source::new("f.txt", flow_text), &topology, traits).unwrap();
     Translation::new(&config(config_text)?, &topology, &flows)
 }
 
@@ -328,7 +328,7 @@ fn a_fat_tree_of_320_hosts() {
         ("t.txt", topology),
         ("f.txt", format!("2\n{}\n\nFirst line: # of flows\n", flows.join("\n"))),
     ];
-    let [config, topology, flows] = sources.map(|(name, text)| Source::of(name, &text));
+    let [config, topology, flows] = sources.map(|(name, text)| Source::new(name, &text));
     let imported = import_texts(config, &topology, &flows, "fat").unwrap();
     assert!(!imported.remarks.any_asked());
     let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}"));
@@ -360,7 +360,7 @@ fn links_between_the_same_two_nodes() {
     assert_eq!(found.losses, losses.map(|(wire, rate)| (wire.to_owned(), rate)));
     let import = |config: &str, flows: &str| {
         let [config, doubled, flows] = [("c.txt", config), ("t.txt", &doubled), ("f.txt", flows)]
-            .map(|(name, text)| Source::of(name, text));
+            .map(|(name, text)| Source::new(name, text));
         import_texts(config, &doubled, &flows, "c").unwrap()
     };
     let fabric = load(&import(&config, FLOWS)).unwrap();
@@ -382,8 +382,8 @@ fn what_is_written_loads_whatever_the_files_are_called() {
     for stem in
         ["a b", "it's", "\"quoted\"", "back\\slash", "e\u{301}", "\u{7f}", "two\nlines", "\r"]
     {
-        let config = Source::of(&format!("{stem}.txt"), &config_with("CC_MODE 3"));
-        let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
+        let config = Source::new(&format!("{stem}.txt"), &config_with("CC_MODE 3"));
+        let (topology, flows) = (Source::new("t.txt", TOPOLOGY), Source::new("f.txt", FLOWS));
         let imported = import_texts(config, &topology, &flows, stem).unwrap();
         load(&imported).unwrap_or_else(|error| panic!("{stem:?}: {error}\n{}", imported.toml));
     }
@@ -419,8 +419,8 @@ fn values_at_their_ends() {
         ("U_TARGET 1.1", true),
     ] {
         let text = config_with(line);
-        let (topology, flows) = (Source::of("t.txt", TOPOLOGY), Source::of("f.txt", FLOWS));
-        let imported = import_texts(Source::of("c.txt", &text), &topology, &flows, "x");
+        let (topology, flows) = (Source::new("t.txt", TOPOLOGY), Source::new("f.txt", FLOWS));
+        let imported = import_texts(Source::new("c.txt", &text), &topology, &flows, "x");
         if taken {
             let imported = imported.unwrap_or_else(|error| panic!("{error}"));
             load(&imported).unwrap_or_else(|error| panic!("{line}: {error}\n{}", imported.toml));

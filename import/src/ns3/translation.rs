@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use scenario::{LONGEST_DURATION, MAX_PAYLOAD, ScenarioError};
+use scenario::{MAX_DURATION, MAX_PAYLOAD, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos};
 use workload::decimal;
 
@@ -26,7 +26,7 @@ const CONWEAVE_RUN_OUT: Nanos = Nanos(10 * SECOND);
 /// Bytes of an egress queue that ECN in `ConWeave`'s simulator does not count.
 const CONWEAVE_UNCOUNTED: u64 = 1049;
 /// Min accounted length of a packet in xoff, bytes.
-const SHORTEST_FRAME: u64 = 60;
+const MIN_FRAME: u64 = 60;
 const SECOND: u64 = 1_000_000_000;
 /// Latest time of a scenario. Later events of the simulator are ignored.
 const LATEST: u64 = 86_400 * SECOND;
@@ -94,12 +94,12 @@ impl Translation {
         let mut translation = Self {
             time_offset,
             // Simulations end long before, when their flows are done.
-            duration: Nanos(stop.0 - time_offset.0).min(LONGEST_DURATION.to_nanos()),
-            transport: Transport::of(config, &mut remarks)?,
-            paths: Paths::of(topology, Bytes(payload)),
+            duration: Nanos(stop.0 - time_offset.0).min(MAX_DURATION.to_nanos()),
+            transport: Transport::new(config, &mut remarks)?,
+            paths: Paths::new(topology, Bytes(payload)),
             ecn: None,
             ecn_by_rate: Vec::new(),
-            buffers: Buffers::of(config, topology, flows, &mut remarks)?,
+            buffers: Buffers::new(config, topology, flows, &mut remarks)?,
             payload,
             groups: flows.list.iter().map(|flow| flow.group).collect(),
             ack_priority: (config.simulator == Simulator::ConWeave).then_some(0),
@@ -162,7 +162,7 @@ impl Translation {
     fn priorities(&mut self, simulator: Simulator, flows: &Flows) {
         let groups: Vec<String> = self.groups.iter().map(u8::to_string).collect();
         let groups = format!("priority groups {}", groups.join(", "));
-        let place = Subject::of_file(flows.name(), None, groups);
+        let place = Subject::for_file(flows.name(), None, groups);
         if self.groups.len() > 1 {
             let (there, here) = match simulator {
                 Simulator::Hpcc => (
@@ -233,7 +233,7 @@ impl Translation {
     fn parallel_links(&mut self, topology: &Topology) {
         if let Some(line) = topology.parallel_at {
             let what = "a second link between two nodes";
-            let place = Subject::of_file(topology.name(), Some(line), what);
+            let place = Subject::for_file(topology.name(), Some(line), what);
             self.remarks.asked(&place, "the last of such links is used", "all are, by ECMP");
         }
     }
@@ -340,7 +340,7 @@ impl Translation {
         let (chance, marks) = (self.draws_marks(), self.marks_matter());
         let headers = self.transport.data_headers();
         let rests = flows.list.iter().map(|flow| flow.bytes % self.payload);
-        let short = rests.filter(|&rest| rest > 0 && rest + headers < SHORTEST_FRAME).count() > 0;
+        let short = rests.filter(|&rest| rest > 0 && rest + headers < MIN_FRAME).count() > 0;
         let lossy = !self.losses.is_empty() || self.buffers.lossless.is_empty();
         let Self { remarks, transport, losses, paths, buffers, .. } = self;
         transport.compare_algorithm(topology.rates().into_iter(), remarks);

@@ -20,7 +20,7 @@ const IRN_RTO_LOW: Nanos = Nanos(100_000);
 const IRN_FEW_PACKETS: u32 = 5;
 
 /// Max size in a scenario.
-const LARGEST_SIZE: Bytes = Bytes(1_000_000_000_000_000);
+const MAX_SIZE: Bytes = Bytes(1_000_000_000_000_000);
 
 /// Number of stamps for which packets have room.
 pub const STAMPS: u64 = 5;
@@ -56,7 +56,7 @@ pub enum Recovery {
 
 impl Transport {
     /// Translates the settings of a config.
-    pub fn of(config: &Config, remarks: &mut Remarks) -> Result<Self, ScenarioError> {
+    pub fn new(config: &Config, remarks: &mut Remarks) -> Result<Self, ScenarioError> {
         let has_window = config.has_window()?;
         let scales = config.flag("VAR_WIN", false)?;
         if config.simulator == Simulator::Ns3Datacenter && has_window && !scales {
@@ -183,10 +183,10 @@ impl Transport {
         remarks: &mut Remarks,
     ) {
         let stamped = self.simulator.traits().stamped_gigabits;
-        let told = |rate: &BitsPerSecond| {
+        let is_stamped = |rate: &BitsPerSecond| {
             stamped.iter().any(|gigabits| rate.0 == gigabits * 1_000_000_000)
         };
-        if let Some(rate) = rates.find(|rate| !told(rate)) {
+        if let Some(rate) = rates.find(|rate| !is_stamped(rate)) {
             let there = format!("none tells links of {}", display(rate));
             remarks.inherent(&format!("{name}: stamps"), &there, "the nearest rate");
         }
@@ -250,14 +250,14 @@ impl Transport {
             let window = match self.simulator {
                 // The window there is computed with the sender's own rate.
                 Simulator::Ns3Datacenter => "bdp".to_owned(),
-                Simulator::Hpcc | Simulator::ConWeave => display(bytes.min(LARGEST_SIZE)),
+                Simulator::Hpcc | Simulator::ConWeave => display(bytes.min(MAX_SIZE)),
             };
             writeln!(toml, "window = \"{window}\"\nwindow_scales = {scales}")?;
         }
         let in_base = |rate: BitsPerSecond| {
             let bytes = u128::from(rate.0) * u128::from(base.rtt.0) + 4_000_000_000;
             let bytes = u64::try_from(bytes / 8_000_000_000).unwrap_or(u64::MAX);
-            display(Bytes(bytes.clamp(u64::from(rate.0 > 0), LARGEST_SIZE.0)))
+            display(Bytes(bytes.clamp(u64::from(rate.0 > 0), MAX_SIZE.0)))
         };
         let name = match self.control {
             Control::None => return writeln!(toml, "congestion_control = \"none\"\n"),

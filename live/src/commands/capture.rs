@@ -120,7 +120,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
         match client.answer() {
             Ok(Answer::Lost { frames }) => all_lost = frames,
             Ok(Answer::Frame { wire, time_ns, bytes, dropped, lost }) => {
-                let bytes = of_digits(&bytes).filter(|_| (wire as usize) < wires.len());
+                let bytes = parse_digits(&bytes).filter(|_| (wire as usize) < wires.len());
                 let bytes =
                     bytes.ok_or("the supervisor sent no frame; is it of another version?")?;
                 all_lost = lost;
@@ -209,7 +209,7 @@ impl Write for Output {
 }
 
 /// Decodes hexadecimal digits.
-fn of_digits(digits: &str) -> Option<Vec<u8>> {
+fn parse_digits(digits: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| {
         let pair = str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
         u8::from_str_radix(pair, 16).ok()
@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn digits_are_bytes() {
-        assert_eq!(of_digits("00ff1a"), Some(vec![0, 255, 26]));
-        assert_eq!(of_digits(""), Some(Vec::new()));
+        assert_eq!(parse_digits("00ff1a"), Some(vec![0, 255, 26]));
+        assert_eq!(parse_digits(""), Some(Vec::new()));
         for wrong in ["0", "000", "zz", "\u{e9}\u{e9}"] {
-            assert_eq!(of_digits(wrong), None, "{wrong}");
+            assert_eq!(parse_digits(wrong), None, "{wrong}");
         }
     }
 }

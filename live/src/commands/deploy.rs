@@ -18,7 +18,7 @@ use emulation::live::thread::Priority;
 use emulation::live::{Dilation, Options};
 use emulation::run::Threads;
 use scenario::whole_number::between;
-use scenario::{LARGEST_SEED, Scenario, quantity};
+use scenario::{MAX_SEED, Scenario, quantity};
 use serde::Serialize;
 use serde_json::json;
 use terminal::Complaint;
@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// Seed of all randomness; replaces `seed`.
-    #[arg(long, value_name = "N", value_parser = between(0, LARGEST_SEED), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = between(0, MAX_SEED), allow_hyphen_values = true)]
     seed: Option<u64>,
     /// Also starts the scenario's flows.
     #[arg(long)]
@@ -153,7 +153,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> {
     // All errors of the new fabric are found before the old one is touched.
-    emulation::live::fitness(&scenario).map_err(|error| Complaint::of(&error))?;
+    emulation::live::fitness(&scenario).map_err(|error| Complaint::from_error(&error))?;
     emulation::require_kernel_datapath()?;
     interrupt::watch();
     let Pace { dilation, busy_poll, real_time, threads } = arguments.pace;
@@ -170,7 +170,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
         plays: arguments.play,
         results: arguments.out.as_ref().map(absolute).transpose()?,
     };
-    let folder = LiveFolder::of(&launch.name)?;
+    let folder = LiveFolder::new(&launch.name)?;
     let running = match folder.state()? {
         State::Up(description) => Some(running(&folder, *description, &launch)?),
         State::Changing { process } => return Err(changing(&launch.name, process)),
@@ -197,7 +197,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
             && !old.results.as_ref().is_some_and(|old| is_same(old, results))
         {
             let checked = emulation::live::check_results(&scenario, results);
-            checked.map_err(|error| Complaint::of(&error))?;
+            checked.map_err(|error| Complaint::from_error(&error))?;
         }
         if interrupt::times() > 0 {
             return Ok(interrupted(&format!("{} is up as it was", launch.name)));

@@ -41,7 +41,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let folders = if arguments.all {
         LiveFolder::all()
     } else {
-        arguments.names.iter().map(|name| LiveFolder::of(name)).collect()
+        arguments.names.iter().map(|name| LiveFolder::new(name)).collect()
     };
     let folders = match folders {
         Ok(folders) => folders,

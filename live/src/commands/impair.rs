@@ -1,7 +1,7 @@
 //! `xoff impair`: loss, damage, delay and lower rates on wires of a live fabric.
 
 use emulation::live::impairment::{Impairment, ImpairmentChange};
-use scenario::{LEAST_RATE, MOST_DELAY, Refusal, quantity};
+use scenario::{MAX_DELAY, MIN_RATE, Refusal, quantity};
 use serde_json::json;
 use units::{BitsPerSecond, Picos};
 
@@ -79,7 +79,7 @@ fn time(text: &str) -> Result<u64, Refusal> {
         return Ok(0);
     }
     let time: Picos = quantity::parse(unsigned)?;
-    if time > MOST_DELAY {
+    if time > MAX_DELAY {
         Err(Refusal::new(format!("{text} is more than 1s"), ""))
     } else {
         Ok(time.0)
@@ -92,7 +92,7 @@ fn rate(text: &str) -> Result<u64, Refusal> {
         return Ok(0);
     }
     let rate: BitsPerSecond = quantity::parse(text)?;
-    if rate < LEAST_RATE {
+    if rate < MIN_RATE {
         Err(Refusal::new(format!("{text} is less than 100kbps"), ""))
     } else {
         Ok(rate.0)

@@ -1,7 +1,7 @@
 //! `xoff link`: takes wires of a live fabric down and up.
 
 use emulation::live::impairment::LinkState;
-use scenario::LEAST_PERIOD;
+use scenario::MIN_PERIOD;
 use scenario::whole_number::at_least;
 use scenario::{Refusal, quantity};
 use units::Picos;
@@ -57,7 +57,7 @@ impl Arguments {
         if *state == State::Flap {
             let period = period.unwrap_or(Picos(2_000_000_000_000));
             let down_for = down_for.unwrap_or(Picos(period.0 / 2));
-            if period < LEAST_PERIOD {
+            if period < MIN_PERIOD {
                 return Err("a link flaps every 1us at most; give a longer --period".into());
             }
             if down_for == Picos::ZERO || down_for >= period {

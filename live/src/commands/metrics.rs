@@ -61,7 +61,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 fn serve(arguments: &Arguments) -> Result<(), String> {
-    let watcher = Arc::new(Watcher::of(&arguments.name)?);
+    let watcher = Arc::new(Watcher::new(&arguments.name)?);
     let interrupted = leave::watch(Exit::Success, false);
     let of_views = Arc::clone(&watcher);
     let render = move || match of_views.look() {

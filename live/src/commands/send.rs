@@ -20,7 +20,7 @@ use crate::report;
 /// Time between two checks for the end of the wait, while no flow completes.
 const MOMENT: Duration = Duration::from_millis(100);
 /// Max number of unfinished flows that are listed by name.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// Arguments of `xoff send`.
 #[derive(Debug, clap::Args)]
@@ -126,11 +126,11 @@ fn send(name: &str, flows: Vec<Flow>, arguments: FlowArguments) -> Exit {
     let mut under_way = UnderWay { asked: flows.len(), flows };
     loop {
         if interrupted.load(Ordering::Relaxed) {
-            under_way.tell("interrupted", Exit::Interrupted);
+            under_way.stop_waiting("interrupted", Exit::Interrupted);
             return Exit::Interrupted;
         }
         if arguments.timeout.is_some_and(|timeout| begun.elapsed() >= timeout) {
-            under_way.tell("the time is over", Exit::Unsound);
+            under_way.stop_waiting("the time is over", Exit::Unsound);
             return Exit::Unsound;
         }
         let delivery = match client.answer_within(MOMENT) {
@@ -168,7 +168,7 @@ impl UnderWay {
     }
 
     /// Prints that the command no longer waits for the remaining flows.
-    fn tell(&self, why: &str, exit: Exit) {
+    fn stop_waiting(&self, why: &str, exit: Exit) {
         let flows = &self.flows;
         let complaint = Complaint::new(format!("{why}; {}", self.sentence()));
         json_errors::error(complaint.with("under_way", json!(flows)), exit);
@@ -179,8 +179,8 @@ impl UnderWay {
         let (go, wait) = if flows.len() == 1 { ("goes", "waits") } else { ("go", "wait") };
         let mut named: Vec<String> =
             flows.iter().map(|flow| format!("{} -> {}", flow.src, flow.dst)).collect();
-        if named.len() > MOST_NAMED {
-            let others = named.split_off(MOST_NAMED - 1).len();
+        if named.len() > MAX_NAMED {
+            let others = named.split_off(MAX_NAMED - 1).len();
             named.push(format!("{others} others"));
         }
         format!(

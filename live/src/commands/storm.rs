@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_earlier_storm_that_lasts_longer_is_told() {
+    fn an_earlier_storm_that_lasts_longer_is_reported() {
         let arguments = |span| Arguments {
             name: "lab".into(),
             host: "h0".into(),

@@ -39,7 +39,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
             "`xoff top` needs a terminal; for files and programs there is `xoff watch`, with `--json` if need be",
         );
     }
-    let watcher = match Watcher::of(&arguments.name) {
+    let watcher = match Watcher::new(&arguments.name) {
         Ok(watcher) => watcher,
         Err(message) => return super::refuse(message),
     };

@@ -20,8 +20,8 @@ use crate::watcher::{Missed, Watcher};
 
 /// Min period. Each view interrupts the engine for a moment, and a large fabric's answer takes noticeable processor
 /// time.
-const SHORTEST_PERIOD: Duration = Duration::from_millis(50);
-const LONGEST_PERIOD: Duration = Duration::from_hours(1);
+const MIN_PERIOD: Duration = Duration::from_millis(50);
+const MAX_PERIOD: Duration = Duration::from_hours(1);
 /// Time after which a supervisor that does not answer is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Time between two checks for an interrupt.
@@ -54,7 +54,7 @@ pub struct Period {
 fn period(text: &str) -> Result<Duration, Refusal> {
     let Picos(picos) = scenario::quantity::parse::<Picos>(text)?;
     let period = Duration::from_nanos(picos / 1000);
-    if (SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period) {
+    if (MIN_PERIOD..=MAX_PERIOD).contains(&period) {
         return Ok(period);
     }
     Err(Refusal::new(
@@ -74,7 +74,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String> {
-    let watcher = Watcher::of(&arguments.name)?;
+    let watcher = Watcher::new(&arguments.name)?;
     let mut before: Option<Box<View>> = None;
     let mut lines = 0;
     let mut answered = now();
@@ -84,7 +84,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
             Ok(view) => {
                 answered = now();
                 if let Some(before) = before.as_deref() {
-                    if !tell(&Glance::between(before, &view), arguments.json)? {
+                    if !print(&Glance::between(before, &view), arguments.json)? {
                         return Ok(Exit::Success);
                     }
                     lines += 1;
@@ -114,7 +114,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
 }
 
 /// Prints a line. Returns true if it was read.
-fn tell(glance: &Glance, in_json: bool) -> Result<bool, String> {
+fn print(glance: &Glance, in_json: bool) -> Result<bool, String> {
     let line = if in_json {
         serde_json::to_string(glance).expect("a glance is plain data")
     } else {

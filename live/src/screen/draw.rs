@@ -134,7 +134,7 @@ const fn number(name: &'static str, width: u16, rank: u8) -> Column {
     Column { name, width, is_number: true, rank }
 }
 
-const HIGHEST_RANK: u8 = 6;
+const MAX_RANK: u8 = 6;
 
 /// The first column is as wide as its longest cell.
 const PORTS: [Column; 8] = [
@@ -200,7 +200,7 @@ fn table<'a, const N: usize>(
         // Each column has a space after it, and the table has a border.
         kept.map(|column| width(column) + 1).sum::<u16>() < room
     };
-    let most = (0..=HIGHEST_RANK).rev().find(highest).unwrap_or(0);
+    let most = (0..=MAX_RANK).rev().find(highest).unwrap_or(0);
     let kept = || columns.iter().map(move |column| column.rank <= most);
     let aligned = |line: Line<'a>, column: &Column| {
         Cell::from(if column.is_number { line.right_aligned() } else { line })

@@ -13,7 +13,7 @@ use topology::WireId;
 use super::{Answer, Client, GONE, SIGN_OF_LIFE, line, refuse};
 
 /// Max number of frames of a capture that wait for its client.
-const MOST_FRAMES: usize = 8192;
+const MAX_FRAMES: usize = 8192;
 
 /// Sends captured frames until the client or the fabric ends.
 pub fn stream(
@@ -22,38 +22,38 @@ pub fn stream(
     wires: Vec<WireId>,
     filter: CaptureFilter,
 ) -> io::Result<()> {
-    let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
+    let (sink, frames) = mpsc::sync_channel(MAX_FRAMES);
     let lost = Arc::new(AtomicU64::new(0));
     let reader = Arc::downgrade(&lost);
     if handle.ask(Asked::Capture { wires, filter, sink, reader }).is_err() {
         return refuse(client, GONE);
     }
-    tell_of_frames(client, &frames, &lost)
+    send_frames(client, &frames, &lost)
 }
 
-fn tell_of_frames(
+fn send_frames(
     client: &Client,
     frames: &Receiver<CapturedFrame>,
     lost: &AtomicU64,
 ) -> io::Result<()> {
     // A client that does not read, such as a paused Wireshark, loses frames but keeps the capture: frames without room
     // are counted.
-    let tell = |answer: &Answer| client.write_however_long(&line(answer));
-    let tell_of_losses = || tell(&Answer::Lost { frames: lost.load(Ordering::Relaxed) });
+    let send = |answer: &Answer| client.write_however_long(&line(answer));
+    let send_losses = || send(&Answer::Lost { frames: lost.load(Ordering::Relaxed) });
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
-            Ok(frame) => tell(&of_frame(frame))?,
+            Ok(frame) => send(&frame_answer(frame))?,
             // Fails if the client has disconnected.
-            Err(RecvTimeoutError::Timeout) => tell_of_losses()?,
+            Err(RecvTimeoutError::Timeout) => send_losses()?,
             Err(RecvTimeoutError::Disconnected) => {
-                tell_of_losses()?;
-                return tell(&Answer::Done);
+                send_losses()?;
+                return send(&Answer::Done);
             }
         }
     }
 }
 
-fn of_frame(CapturedFrame { wire, time, bytes, dropped, lost }: CapturedFrame) -> Answer {
+fn frame_answer(CapturedFrame { wire, time, bytes, dropped, lost }: CapturedFrame) -> Answer {
     let mut digits = String::with_capacity(2 * bytes.len());
     for byte in &bytes {
         write!(digits, "{byte:02x}").expect("a String takes every write");
@@ -85,18 +85,18 @@ mod tests {
         assert!(newcomers.add(stream).is_none());
         let (stream, admission) = newcomers.decide().unwrap();
         let client = Connection::new(stream, admission.unwrap());
-        let (sink, frames) = mpsc::sync_channel(MOST_FRAMES);
+        let (sink, frames) = mpsc::sync_channel(MAX_FRAMES);
         for number in 0..FRAMES {
             let (time, bytes) = (Nanos(number), vec![7; 1000].into());
             sink.send(CapturedFrame { wire: 0, time, bytes, dropped: None, lost: 0 }).unwrap();
         }
-        let told = thread::spawn(move || tell_of_frames(&client, &frames, &AtomicU64::new(5)));
+        let sender = thread::spawn(move || send_frames(&client, &frames, &AtomicU64::new(5)));
         // The client's writes time out many times.
         thread::sleep(Duration::from_millis(50));
         drop(sink);
         let lines = BufReader::new(reader).lines().map(Result::unwrap);
         let answers: Vec<Answer> = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
-        told.join().unwrap().unwrap();
+        sender.join().unwrap().unwrap();
         let [of_frames @ .., Answer::Lost { frames: 5 }, Answer::Done] = &answers[..] else {
             panic!("{:?}", answers.last());
         };

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use emulation::live::desk::{Delivery, NoNumber};
 
-use super::{Answer, Client, SIGN_OF_LIFE, tell};
+use super::{Answer, Client, SIGN_OF_LIFE, send_answer};
 
 /// Requested flows that were not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub fn report_deliveries(
         match deliveries.recv_timeout(SIGN_OF_LIFE) {
             Ok(Ok(delivery)) => {
                 missing.unfinished -= 1;
-                tell(client, &Answer::Delivered(delivery))?;
+                send_answer(client, &Answer::Delivered(delivery))?;
             }
             Ok(Err(NoNumber)) => {
                 missing.unfinished -= 1;

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use terminal::say;
 
 /// Max number of characters of a command that are reported.
-const LONGEST_COMMAND: usize = 100;
+const MAX_COMMAND: usize = 100;
 
 /// First process that requested the end; a supervisor has one fabric, which ends once.
 static ENDER: OnceLock<String> = OnceLock::new();
@@ -36,7 +36,7 @@ pub(super) fn with_ender(sentence: &str) -> String {
 fn described(process: libc::pid_t, user: libc::uid_t, command: &[u8]) -> String {
     let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ");
-    let shown: String = line.trim_end().chars().take(LONGEST_COMMAND).collect();
+    let shown: String = line.trim_end().chars().take(MAX_COMMAND).collect();
     let shown = if shown.is_empty() { shown } else { format!(" ({})", shown.escape_debug()) };
     format!("process {process} of user {user}{shown}")
 }
@@ -67,8 +67,8 @@ mod tests {
         let peer = credentials(&one).unwrap();
         assert_eq!(peer.pid.cast_unsigned(), std::process::id());
         assert_eq!(described(7, 0, b""), "process 7 of user 0");
-        let told = described(7, 1000, b"xoff\0destroy\0lab\0");
-        assert_eq!(told, "process 7 of user 1000 (xoff destroy lab)");
+        let process = described(7, 1000, b"xoff\0destroy\0lab\0");
+        assert_eq!(process, "process 7 of user 1000 (xoff destroy lab)");
         assert!(described(7, 0, &[b'x'; 1000]).len() < 200);
     }
 }

@@ -4,14 +4,14 @@ use emulation::live::desk::Order;
 use emulation::live::impairment::ImpairmentChange;
 use emulation::live::view::WireView;
 use scenario::quantity::display;
-use scenario::{LEAST_RATE, MOST_DELAY, Priorities, Scenario, glob};
+use scenario::{MAX_DELAY, MIN_RATE, Priorities, Scenario, glob};
 use topology::{HostId, WireId};
 use units::{BitsPerSecond, Bytes};
 
 use super::super::protocol::{Answer, Flow, NamedWire, Wire};
 
 /// Max size of a flow in bytes, as in a scenario.
-const MOST_BYTES: u64 = 1_000_000_000_000_000;
+const MAX_BYTES: u64 = 1_000_000_000_000_000;
 
 /// Names by number, for lookup.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
         let hosts = (0..fabric.host_count()).map(|host| fabric.host(HostId(host)).name.clone());
         let wires = fabric.wires().iter();
@@ -58,11 +58,11 @@ impl Names {
         if [loss_millionths, corrupt_millionths].into_iter().flatten().any(|it| it > 1_000_000) {
             return Err("no more than all frames can be lost or damaged".into());
         }
-        if [delay_ps, jitter_ps].into_iter().flatten().any(|it| it > MOST_DELAY.0) {
+        if [delay_ps, jitter_ps].into_iter().flatten().any(|it| it > MAX_DELAY.0) {
             return Err("an impairment delays frames by at most 1s".into());
         }
         let Some(rate) = rate_bps.filter(|&rate| rate != 0) else { return Ok(()) };
-        if rate < LEAST_RATE.0 {
+        if rate < MIN_RATE.0 {
             return Err("an impairment leaves at least 100kbps".into());
         }
         match wires.iter().map(|it| &self.wires[it.0 as usize]).find(|it| it.rate_bps <= rate) {
@@ -118,7 +118,7 @@ impl Names {
         if *bytes == 0 {
             return Err(format!("a flow of no bytes from {src} to {dst}; give it some"));
         }
-        if *bytes > MOST_BYTES {
+        if *bytes > MAX_BYTES {
             return Err(format!("a flow of {bytes} bytes; at most 1000 TB are allowed"));
         }
         if *priority > 7 {

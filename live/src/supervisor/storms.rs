@@ -13,11 +13,11 @@ use super::GONE;
 use super::names::Names;
 
 /// Max number of watchdog events in the log, which is never truncated.
-const MOST_LOGGED: usize = 10_000;
+const MAX_LOGGED: usize = 10_000;
 
 /// Logs the watchdogs' events about storms.
 pub(super) fn log(events: &Receiver<StormEvent>) {
-    for event in events.iter().take(MOST_LOGGED) {
+    for event in events.iter().take(MAX_LOGGED) {
         say(event);
     }
     if events.recv().is_ok() {

@@ -117,7 +117,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
             SweepOptions { scale, seeds: arguments.seeds, format: Some(TableFormat::Csv) };
         let path = format!("scenarios/{}/{}.toml", paper.name, figure.name);
         let read = |path: &Path| paper.read(path);
-        let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::of)?;
+        let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::new)?;
         Ok((figure, plan))
     };
     paper.figures.iter().filter(wanted).map(planned).collect()
@@ -228,7 +228,7 @@ fn one_figure(
         stopped = run_waiting(plan, &folder, arguments.jobs, interrupted)?.interrupted;
     }
     let results: Vec<_> = plan.runs.iter().map(|run| folder.result(&run.id)).collect();
-    Ok((Outcome::of(figure, plan, &results, &folder), stopped))
+    Ok((Outcome::new(figure, plan, &results, &folder), stopped))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), ResultsError> {

@@ -108,7 +108,7 @@ fn seeds_are_paired_in_totals_and_where_only_one_of_two_has_something() {
     assert_eq!(outcome.discordant(cell, PAUSED), Some(pairs));
     assert_eq!(outcome.discordant(baseline, PAUSED), None);
     let fifth = Value::At(Number::per_mille(200));
-    assert_eq!(outcome.of_totals(cell, PAUSED).unwrap().value, fifth);
+    assert_eq!(outcome.estimate_totals(cell, PAUSED).unwrap().value, fifth);
     // Both seeds with a nonzero baseline have a ratio of 0.
     assert_eq!(outcome.relative(cell, PAUSED).unwrap().value.number().0, 0);
     let claim = Claim { quantity: PAUSED, view: View::TotalReduction, ..CLAIM.clone() };
@@ -141,7 +141,7 @@ fn what_the_baseline_has_not_turns_a_reduction_and_holds_an_increase() {
 
 /// Three pairs of runs are inconclusive: each may fall either way by chance.
 #[test]
-fn shares_of_few_runs_cannot_be_told() {
+fn shares_of_few_runs_are_unknown() {
     static SHARES: LazyLock<Figure> = LazyLock::new(|| {
         let mut figure = made_up::FIGURE.clone();
         figure.quantities[PAUSED].unit = Unit::Percent;

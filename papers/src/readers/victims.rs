@@ -22,7 +22,7 @@ struct Point {
 
 impl Point {
     /// Computes the position from the flows of a run.
-    fn of(folder: &Path) -> Option<Self> {
+    fn new(folder: &Path) -> Option<Self> {
         let text = fs::read_to_string(folder.join("flows.csv")).ok()?;
         let labelled = |label: &str| {
             let labels = text.lines().skip(1).filter_map(|line| line.split(',').nth(1));
@@ -46,11 +46,11 @@ impl Point {
 }
 
 pub fn modelled_victim(_: &RunResult, folder: &Path) -> Option<Number> {
-    Some(Number::whole(Point::of(folder)?.is_victim().into()))
+    Some(Number::whole(Point::new(folder)?.is_victim().into()))
 }
 
 pub fn modelled_bursts(_: &RunResult, folder: &Path) -> Option<Number> {
-    Some(Number::whole(Point::of(folder)?.bursts_are_victims().into()))
+    Some(Number::whole(Point::new(folder)?.bursts_are_victims().into()))
 }
 
 pub fn victim(run: &RunResult, folder: &Path) -> Option<Number> {
@@ -58,11 +58,11 @@ pub fn victim(run: &RunResult, folder: &Path) -> Option<Number> {
 }
 
 pub fn bursts(run: &RunResult, folder: &Path) -> Option<Number> {
-    victims(run, folder, P0 + 1, Point::of(folder)?.bursts)
+    victims(run, folder, P0 + 1, Point::new(folder)?.bursts)
 }
 
 pub fn agreement(run: &RunResult, folder: &Path) -> Option<Number> {
-    let point = Point::of(folder)?;
+    let point = Point::new(folder)?;
     let as_it_says = |share: Number, says: bool| {
         if says { share } else { Number(Number::ONE.0 - share.0) }
     };

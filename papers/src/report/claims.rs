@@ -49,7 +49,7 @@ pub fn comparisons(outcome: &Outcome) -> Option<Grid> {
     let judged: Vec<(&Claim, Vec<Reading>)> =
         outcome.figure.claims.iter().map(|claim| (claim, outcome.judged(claim))).collect();
     // True if the first table only counts readings.
-    let with_verdicts = judged.iter().any(|(_, readings)| readings.len() > MOST_LISTED);
+    let with_verdicts = judged.iter().any(|(_, readings)| readings.len() > MAX_LISTED);
     let columns = ["where", "what", "paper", "ours", "difference", "verdict"];
     let columns = &columns[..if with_verdicts { 6 } else { 5 }];
     let mut rows = Vec::new();
@@ -78,7 +78,7 @@ pub fn comparisons(outcome: &Outcome) -> Option<Grid> {
 }
 
 /// Max number of readings that a verdict lists; of more readings it shows counts.
-const MOST_LISTED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Lists the readings in which the claim holds and in which it does not, with the runs' numbers. Of many readings,
 /// shows their counts and the deciding choices.
@@ -86,7 +86,7 @@ fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     if readings.iter().all(|reading| reading.verdict == Verdict::NotRun) {
         return "not run".to_owned();
     }
-    if readings.len() > MOST_LISTED {
+    if readings.len() > MAX_LISTED {
         return counted(claim, readings);
     }
     let one = claim.readings.is_empty();
@@ -165,8 +165,8 @@ fn deciding(claim: &Claim, readings: &[Reading]) -> Vec<String> {
         };
         let of_none: Vec<_> =
             choices.into_iter().filter(|choice| held(choice).0 == 0 && !not_run(choice)).collect();
-        all.extend((of_all.len() <= MOST_LISTED).then_some(of_all).into_iter().flatten());
-        none.extend((of_none.len() <= MOST_LISTED).then_some(of_none).into_iter().flatten());
+        all.extend((of_all.len() <= MAX_LISTED).then_some(of_all).into_iter().flatten());
+        none.extend((of_none.len() <= MAX_LISTED).then_some(of_none).into_iter().flatten());
     }
     let part = |start: &str, choices: Vec<&String>| {
         let choices: Vec<String> = choices.iter().map(|it| format!("`{it}`")).collect();
@@ -279,7 +279,7 @@ fn difference(claim: &Claim, unit: Unit, reading: &Reading) -> String {
     let pairs = (0..paper.len().max(found.len()))
         .map(|place| (paper[place.min(paper.len() - 1)], found[place.min(found.len() - 1)]));
     let of_pair = |(paper, ours): (Number, Number)| {
-        number::difference(Number(unit.of(ours).0 - unit.of_claimed(paper).0))
+        number::difference(Number(unit.convert(ours).0 - unit.convert_claimed(paper).0))
     };
     let text = pairs.map(of_pair).collect::<Vec<_>>().join(" to ");
     if unit == Unit::Percent { format!("{text} points") } else { number::with_unit(text, unit) }

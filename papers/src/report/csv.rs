@@ -56,7 +56,7 @@ pub fn csv(outcome: &Outcome) -> String {
 /// Returns the ratio of totals and its interval, for a quantity whose sums are meaningful.
 fn totals(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
     let is_sum = outcome.figure.quantities[quantity].source.is_sum();
-    let ratio = if is_sum { outcome.of_totals(cell, quantity) } else { None };
+    let ratio = if is_sum { outcome.estimate_totals(cell, quantity) } else { None };
     let known = |value: Value| value.known().map(|number| number.to_string()).unwrap_or_default();
     let ends = ratio.and_then(|it| it.interval).map(|(low, high)| (known(low), known(high)));
     let (low, high) = ends.unwrap_or_default();
@@ -74,7 +74,7 @@ fn discordant(outcome: &Outcome, cell: &Cell, quantity: usize) -> String {
 
 /// Returns the value, its interval and its range; a number that no run reached is empty.
 fn fields(estimate: Option<Estimate>, unit: Unit) -> String {
-    let known = |value: Value| value.known().map(|number| unit.of(number).to_string());
+    let known = |value: Value| value.known().map(|number| unit.convert(number).to_string());
     let ends = |ends: Option<(Value, Value)>| ends.map(|(low, high)| [known(low), known(high)]);
     let value = estimate.and_then(|it| known(it.value));
     let interval = estimate.and_then(|it| ends(it.interval)).unwrap_or_default();

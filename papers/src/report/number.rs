@@ -4,13 +4,13 @@ use std::fmt;
 
 use results::Number;
 
-use crate::estimate::FEWEST_FOR_AN_INTERVAL;
+use crate::estimate::MIN_SEEDS_FOR_AN_INTERVAL;
 use crate::{Estimate, Statistic, Unit, Value};
 
 /// Formats a mean with its interval or range, as `53.1 [52, 54.2]` or `53.1 (52 .. 54.2)`, or a median with its
 /// interval and the number of events: `9.41 [8.05, 10.9], 100 of 100`.
 pub fn estimate(estimate: Estimate, statistic: Statistic, unit: Unit) -> String {
-    let places = Places::of(estimate, unit);
+    let places = Places::new(estimate, unit);
     let ends = ends(estimate, &places);
     match (statistic, estimate.value) {
         (Statistic::Mean | Statistic::Share, value) => format!("{}{ends}", places.value(value)),
@@ -27,7 +27,7 @@ pub fn estimate(estimate: Estimate, statistic: Statistic, unit: Unit) -> String 
 
 /// Formats a comparison with the baseline, with its interval or range if it has one.
 pub fn comparison(estimate: Estimate, unit: Unit) -> String {
-    let places = Places::of(estimate, unit);
+    let places = Places::new(estimate, unit);
     format!("{}{}", places.value(estimate.value), ends(estimate, &places))
 }
 
@@ -46,7 +46,7 @@ fn ends(estimate: Estimate, places: &Places) -> String {
 
 /// Returns the range, if it is shown instead of an interval.
 fn range(estimate: Estimate) -> Option<(Value, Value)> {
-    estimate.range.filter(|_| estimate.count < FEWEST_FOR_AN_INTERVAL)
+    estimate.range.filter(|_| estimate.count < MIN_SEEDS_FOR_AN_INTERVAL)
 }
 
 /// Appends the unit, if it has a name.
@@ -56,7 +56,7 @@ pub fn with_unit(text: String, unit: Unit) -> String {
 
 /// Formats a number of a claim, in the form of `Expected`.
 pub fn claimed(value: Number, unit: Unit) -> String {
-    unit.of_claimed(value).to_string()
+    unit.convert_claimed(value).to_string()
 }
 
 /// Formats a number with sign and one decimal place.
@@ -72,10 +72,10 @@ struct Places {
 }
 
 impl Places {
-    fn of(estimate: Estimate, unit: Unit) -> Self {
+    fn new(estimate: Estimate, unit: Unit) -> Self {
         let ends = range(estimate).or(estimate.interval);
         let high = ends.map_or(estimate.value, |(_, high)| high);
-        let size = |value: Value| unit.of(value.number()).0.abs();
+        let size = |value: Value| unit.convert(value.number()).0.abs();
         // A share of 0 is as exact as its interval.
         let size = if size(estimate.value) == 0 { size(high) } else { size(estimate.value) };
         let places = match size / Number::ONE.0 {
@@ -88,7 +88,7 @@ impl Places {
     }
 
     fn number(&self, number: Number) -> String {
-        format!("{:.*}", self.places, Rounded(self.unit.of(number)))
+        format!("{:.*}", self.places, Rounded(self.unit.convert(number)))
     }
 
     fn value(&self, value: Value) -> String {
@@ -114,7 +114,7 @@ impl Unit {
     }
 
     /// Converts a number to its displayed unit.
-    pub const fn of(self, value: Number) -> Number {
+    pub const fn convert(self, value: Number) -> Number {
         match self {
             Self::Microseconds | Self::Gigabits | Self::Kilobytes => {
                 Number::ratio(value.0, 1000 * Number::ONE.0)
@@ -129,14 +129,14 @@ impl Unit {
     pub const fn claimed(self, value: Number) -> Number {
         match self {
             Self::Percent => value,
-            _ => self.of(value),
+            _ => self.convert(value),
         }
     }
 
     /// Converts a number of a claim to its displayed unit.
-    pub const fn of_claimed(self, value: Number) -> Number {
+    pub const fn convert_claimed(self, value: Number) -> Number {
         match self {
-            Self::Percent => self.of(value),
+            Self::Percent => self.convert(value),
             _ => value,
         }
     }

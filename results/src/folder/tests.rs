@@ -109,7 +109,7 @@ fn run_with(folder: &Path, options: &ResultsOptions) -> ResultFiles {
         results.write(&row).unwrap();
     }
     results.close_hpcc().unwrap();
-    let manifest = Manifest { seed: 1, ..Manifest::of_this_process() };
+    let manifest = Manifest { seed: 1, ..Manifest::for_this_process() };
     results.finish("name = \"incast\"\n", &manifest, &Summary::default()).unwrap()
 }
 
@@ -162,17 +162,17 @@ fn a_row_of_each_kind_is_in_its_file() {
     let (port, priority) = (None, None);
     results.write(&QueueRow { time, node, kind, port, priority, bytes }).unwrap();
     let (time, reason) = (Nanos(44), DropReason::HeadroomExhausted);
-    results.write(&DropRow { time, node, port, priority, reason, bytes }).unwrap();
+    results.write(&DropRow { time, node, port, priority, bytes, reason }).unwrap();
     let (confirmed, end, members) = (None, Some(Nanos(47)), &[]);
-    let circle = DeadlockRow {
-        circle: 45,
+    let cycle = DeadlockRow {
+        cycle: 45,
         onset: Nanos(46),
         confirmed,
         survives_refresh: true,
         end,
         members,
     };
-    results.write(&circle).unwrap();
+    results.write(&cycle).unwrap();
     let (start, rate) = (Nanos(48), BitsPerSecond(49));
     results.write(&ThroughputRow { start, flow: 50, bytes: 51, rate }).unwrap();
     let (time, peer, headroom) = (Nanos(52), "h0", Bytes(53));
@@ -302,7 +302,7 @@ fn tables_have_the_same_rows_in_every_format() {
     }
     assert!(rows > 4000, "{rows}");
     for (folder, format) in [(&csv, TableFormat::Csv), (&parquet, TableFormat::Parquet)] {
-        assert_eq!(Manifest::of_run(folder.path()).unwrap().tables, format);
+        assert_eq!(Manifest::from_run(folder.path()).unwrap().tables, format);
     }
 }
 

@@ -36,12 +36,12 @@ pub enum Quantity {
 
 impl Kind {
     /// Returns the kind of a column.
-    pub fn of_column(column: &Column<'_>) -> Self {
-        if column.kind == ColumnType::Text { Self::Text } else { Self::of_name(column.name) }
+    pub fn from_column(column: &Column<'_>) -> Self {
+        if column.kind == ColumnType::Text { Self::Text } else { Self::from_name(column.name) }
     }
 
     /// Returns the kind of a number of a summary, by its path.
-    pub fn of_path(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         let first = path.split('.').next().unwrap_or_default();
         if path == "port_queues.ports" {
             return Self::Number;
@@ -56,10 +56,10 @@ impl Kind {
             last.strip_prefix('p').is_some_and(|it| it.bytes().all(|c| c.is_ascii_digit()));
         let is_statistic = is_rank || ["mean", "min", "max"].contains(&last);
         let name = if is_statistic { above.rsplit('.').next().unwrap_or_default() } else { last };
-        Self::of_name(name)
+        Self::from_name(name)
     }
 
-    fn of_name(name: &str) -> Self {
+    fn from_name(name: &str) -> Self {
         match Column::integer(name, "").unit() {
             Some("ns") => Self::Time,
             Some("B") => Self::Size,
@@ -91,7 +91,7 @@ impl Kind {
             return Some(Quantity::Text(field.to_owned()));
         }
         let json: serde_json::Value = serde_json::from_str(field).ok()?;
-        Number::of_json(&json).map(Quantity::Number)
+        Number::from_json(&json).map(Quantity::Number)
     }
 
     /// Formats a value for a person.
@@ -134,11 +134,11 @@ mod tests {
             ("slowdown.mean", Kind::Number),
             ("drops.policy", Kind::Number),
         ] {
-            assert_eq!(Kind::of_path(path), kind, "{path}");
+            assert_eq!(Kind::from_path(path), kind, "{path}");
         }
         let kind = |table: &str, column: &str| {
             let columns = crate::Table::find(table).unwrap().columns;
-            Kind::of_column(columns.iter().find(|it| it.name == column).unwrap())
+            Kind::from_column(columns.iter().find(|it| it.name == column).unwrap())
         };
         assert_eq!(kind("deadlocks", "queues"), Kind::Text);
         assert_eq!(kind("flow_queues", "queues"), Kind::Number);

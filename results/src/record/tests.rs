@@ -135,7 +135,7 @@ fn run(folder: Option<&Path>) -> RunReport {
         record.add(&sample(400, node, QueueKind::Buffer, 0)).unwrap();
         record.add(&sample(400, node, QueueKind::Headroom, 0)).unwrap();
     }
-    let manifest = Manifest::of_this_process();
+    let manifest = Manifest::for_this_process();
     let description = RunDescription {
         scenario_toml: "name = \"incast\"\n",
         manifest: &manifest,
@@ -202,7 +202,7 @@ fn two_runs_leave_and_show_the_same() {
     }
 }
 
-fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'static> {
+fn cycle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'static> {
     const MEMBERS: &[crate::DeadlockMember<'_>] = &[
         crate::DeadlockMember {
             wire: "a->b",
@@ -217,7 +217,7 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
     ];
     let (onset, confirmed) = (Nanos(onset), confirmed.map(Nanos));
     DeadlockRow {
-        circle: number,
+        cycle: number,
         onset,
         confirmed,
         survives_refresh: false,
@@ -229,21 +229,21 @@ fn circle(number: u32, onset: u64, confirmed: Option<u64>) -> DeadlockRow<'stati
 /// A record without a flow, and its report at 1 us.
 fn finished(mut record: Record, fill: impl FnOnce(&mut Record)) -> RunReport {
     fill(&mut record);
-    let (scenario_toml, manifest) = ("", &Manifest::of_this_process());
+    let (scenario_toml, manifest) = ("", &Manifest::for_this_process());
     let (fabric, lossless) = (String::new(), Vec::new());
     let description = RunDescription { scenario_toml, manifest, fabric, lossless };
     record.finish(Picos(1_000_000), description, Summary::default()).unwrap()
 }
 
 #[test]
-fn the_first_confirmed_circle_is_reported_and_all_are_counted() {
+fn the_first_confirmed_cycle_is_reported_and_all_are_counted() {
     let report = finished(Record::new(None, RecordOptions::default()), |record| {
         for row in [
-            circle(0, 5, None),
-            circle(1, 20, Some(90)),
-            circle(2, 10, Some(80)),
-            circle(3, 10, Some(70)),
-            circle(4, 30, Some(60)),
+            cycle(0, 5, None),
+            cycle(1, 20, Some(90)),
+            cycle(2, 10, Some(80)),
+            cycle(3, 10, Some(70)),
+            cycle(4, 30, Some(60)),
         ] {
             record.add(&row).unwrap();
         }
@@ -311,7 +311,7 @@ fn a_record_follows_what_it_was_asked_to_follow() {
         let reason = DropReason::LossyThreshold;
         let row = DropRow { time, node: "s0", port, priority, reason, bytes };
         record.add(&row).unwrap();
-        record.add(&circle(9, 5, None)).unwrap();
+        record.add(&cycle(9, 5, None)).unwrap();
         let mut measured = Measurements::default();
         measured.record(crate::Measure::QueuesOff, 3, 40);
         measured.rows().iter().for_each(|row| record.add(row).unwrap());

@@ -25,7 +25,7 @@ type Rank = (u64, u32);
 
 pub(super) fn rank(flow: &ReportedFlow) -> Rank {
     let Slowdown(slowdown) =
-        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::of(fct, flow.ideal));
+        flow.fct.map_or(Slowdown(u64::MAX), |fct| Slowdown::new(fct, flow.ideal));
     (u64::MAX - slowdown, flow.flow)
 }
 

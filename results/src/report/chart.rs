@@ -28,7 +28,7 @@ pub fn render(out: &mut String, chart: &BufferChart, style: Style) -> fmt::Resul
     let rows_per_tick = ROWS / ticks;
     let rows = ticks * rows_per_tick;
     let top = ticks.saturating_mul(step);
-    let bars: Vec<Bar> = chart.columns.iter().map(|&level| Bar::of(level, top, rows)).collect();
+    let bars: Vec<Bar> = chart.columns.iter().map(|&level| Bar::new(level, top, rows)).collect();
     for row in (0..rows).rev() {
         let tick = (row + 1) / rows_per_tick * step;
         if (row + 1).is_multiple_of(rows_per_tick) {
@@ -52,7 +52,7 @@ struct Bar {
 }
 
 impl Bar {
-    fn of(level: BufferLevel, top: u64, rows: u64) -> Self {
+    fn new(level: BufferLevel, top: u64, rows: u64) -> Self {
         let whole = |eighths: u128| u64::try_from(eighths).expect("a chart has few rows");
         let eighths = |bytes: u64| (u128::from(bytes) * u128::from(rows) * 8, u128::from(top));
         let (number, divisor) = eighths(level.total.0);
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn little_headroom_is_seen() {
-        let bar = Bar::of(level(1_000_000, 1), 1_000_000, 10);
+        let bar = Bar::new(level(1_000_000, 1), 1_000_000, 10);
         assert_eq!(bar.cell(9), HEADROOM);
         assert_eq!(bar.cell(8), '█');
-        let bar = Bar::of(level(1, 1), 1_000_000, 10);
+        let bar = Bar::new(level(1, 1), 1_000_000, 10);
         assert_eq!((bar.cell(0), bar.cell(1)), (HEADROOM, ' '));
     }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_bar_rounds_up_and_its_pools_down() {
         let bar = |total, headroom| {
-            let Bar { pools, total } = Bar::of(level(total, headroom), 800, 10);
+            let Bar { pools, total } = Bar::new(level(total, headroom), 800, 10);
             (pools, total)
         };
         assert_eq!([bar(0, 0), bar(800, 0), bar(801, 0)], [(0, 0), (80, 80), (81, 81)]);

@@ -46,18 +46,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_had_no_room_is_told() {
-        let told = |totals| {
+    fn flows_without_an_entry_are_reported() {
+        let described = |totals| {
             let mut out = String::new();
             flow_pauses(&mut out, &totals, Style::plain()).unwrap();
             out
         };
         let some =
             FlowPauseTotals { pause_frames: 2, flows: 5, resume_frames: 1, ..Default::default() };
-        assert_eq!(told(some), "Pauses of flows\n2 PAUSEs of 5 flows, 1 RESUME\n");
+        assert_eq!(described(some), "Pauses of flows\n2 PAUSEs of 5 flows, 1 RESUME\n");
         let full = FlowPauseTotals { class_pauses: 1, unnamed_packets: 9, ..Default::default() };
         assert_eq!(
-            told(full),
+            described(full),
             "Pauses of flows\nno switch paused a flow\nflow tables were too small for 9 packets: 1 PAUSE of their classes\n"
         );
     }

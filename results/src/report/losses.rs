@@ -24,7 +24,7 @@ impl RunReport {
             style.bad(&blame::lost(drops))
         };
         writeln!(out, "{verdict}")?;
-        if let Some(faults) = self.summary.faults.as_ref().and_then(told) {
+        if let Some(faults) = self.summary.faults.as_ref().and_then(described_faults) {
             writeln!(out, "{faults}")?;
         }
         writeln!(
@@ -47,7 +47,7 @@ impl RunReport {
 }
 
 /// `faults: 2 frames lost, 300 delays, 2 changes of routes`; nothing if they did nothing.
-pub(super) fn told(faults: &FaultTotals) -> Option<String> {
+pub(super) fn described_faults(faults: &FaultTotals) -> Option<String> {
     let FaultTotals { lost, corrupted, sent_while_down, delayed, slowed, reroutes } = *faults;
     // Each fault that makes a frame late counts it.
     let kinds = [

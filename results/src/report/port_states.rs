@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn victims_are_ports_or_queues_and_pauses_are_told_apart() {
+    fn victims_are_ports_or_queues_and_pauses_are_distinguished() {
         let ports = PortStateTotals {
             victims: 3,
             ports: 2,

@@ -1,6 +1,6 @@
 use fabric_core::drop_reason::DropReason;
 
-use super::losses::told;
+use super::losses::described_faults;
 use super::*;
 use crate::buffer_series::BufferLevel;
 use crate::deadlock::DeadlockTotals;
@@ -36,7 +36,7 @@ fn paused(node: &str, peer: &str, pauses: u64, paused_ns: u64) -> PausedPeer {
     PausedPeer { node: node.into(), peer: peer.into(), priority: 3, ordered, imposed }
 }
 
-fn of_size(above: u64, up_to: Option<u64>, completed: u64) -> FctBySizeRow {
+fn size_row(above: u64, up_to: Option<u64>, completed: u64) -> FctBySizeRow {
     let times = GroupTimes {
         slowdown_mean: Slowdown(20_000),
         slowdown_percentiles: [Slowdown(10_000), Slowdown(25_000), Slowdown(30_000)],
@@ -109,7 +109,7 @@ fn report() -> RunReport {
             paused("spine0", "leaf1", 1, 49_999),
         ],
         first_deadlock: None,
-        fct_by_size: vec![of_size(0, Some(1_000_000), 4)],
+        fct_by_size: vec![size_row(0, Some(1_000_000), 4)],
         occupancy: vec![
             occupied(QueueKind::Buffer, 345_678),
             occupied(QueueKind::Shared, 234_567),
@@ -259,8 +259,8 @@ fn sizes_that_differ_have_a_table() {
     let mut report = report();
     report
         .fct_by_size
-        .extend([of_size(1_000_000, Some(3_000_000), 0), of_size(3_000_000, None, 7)]);
-    let of_label = FctBySizeRow { label: Some("incast".into()), ..of_size(0, None, 1) };
+        .extend([size_row(1_000_000, Some(3_000_000), 0), size_row(3_000_000, None, 7)]);
+    let of_label = FctBySizeRow { label: Some("incast".into()), ..size_row(0, None, 1) };
     report.fct_by_size.push(of_label);
     let text = report.render(Style::plain());
     let table = text.split("\n\n").find(|part| part.starts_with("Slowdown by size")).unwrap();
@@ -346,7 +346,7 @@ fn a_deadlock_says_who_waits_for_whom() {
         priority 3, from 33.836 us, certain at 45.059 us: these egress queues wait for each other\n\
         spine0->leaf1 leaf1->spine0\n\
         and 1 deadlock since then\n\
-        circles of waiting that dissolved: 4\n\n";
+        cycles of waiting that dissolved: 4\n\n";
     assert!(text.contains(section), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100));
 
@@ -358,7 +358,7 @@ fn a_deadlock_says_who_waits_for_whom() {
     report.summary.deadlock.undecided = 2;
     let text = report.render(Style::plain());
     assert!(text.contains("until a PAUSE ran out at 388.001 us"), "{text}");
-    assert!(text.contains("\ncircles of waiting that were undecided at the end: 2\n"), "{text}");
+    assert!(text.contains("\ncycles of waiting that were undecided at the end: 2\n"), "{text}");
 }
 
 #[test]
@@ -399,13 +399,13 @@ fn measured_links_follow_the_buffer() {
 #[test]
 fn two_sizes_differ() {
     let mut report = report();
-    report.fct_by_size.push(of_size(1_000_000, None, 7));
+    report.fct_by_size.push(size_row(1_000_000, None, 7));
     let text = report.render(Style::plain());
     assert!(text.contains("\nSlowdown by size\n"), "{text}");
 }
 
 #[test]
-fn circles_of_each_fate_alone_have_their_section() {
+fn cycles_of_each_fate_alone_have_their_section() {
     let section = |deadlock: DeadlockTotals| {
         let mut report = report();
         report.summary.deadlock = deadlock;
@@ -425,11 +425,11 @@ fn circles_of_each_fate_alone_have_their_section() {
     assert_eq!(section(DeadlockTotals { deadlocks: 1, ..none }).as_deref(), Some("a->b"));
     assert_eq!(
         section(DeadlockTotals { dissolved: 1, ..none }).as_deref(),
-        Some("circles of waiting that dissolved: 1")
+        Some("cycles of waiting that dissolved: 1")
     );
     assert_eq!(
         section(DeadlockTotals { undecided: 1, ..none }).as_deref(),
-        Some("circles of waiting that were undecided at the end: 1")
+        Some("cycles of waiting that were undecided at the end: 1")
     );
 }
 
@@ -466,13 +466,13 @@ fn a_file_that_was_cut_is_named_below_the_files() {
 }
 
 #[test]
-fn what_faults_have_done_is_told_in_a_line() {
+fn effects_of_faults_are_reported_in_a_line() {
     let none = FaultTotals::default();
-    assert_eq!(told(&none), None);
+    assert_eq!(described_faults(&none), None);
     let some = FaultTotals { lost: 1, sent_while_down: 2000, reroutes: 2, ..none };
     let line =
         "faults: 1 frame lost, 2,000 frames sent while their wire was down, 2 changes of routes";
-    assert_eq!(told(&some).as_deref(), Some(line));
+    assert_eq!(described_faults(&some).as_deref(), Some(line));
     let mut report = report();
     report.summary.faults = Some(some);
     assert!(report.render(Style::plain()).contains(&format!("\n{line}\n")));

@@ -44,7 +44,7 @@ tables! {
         pub path: String,
         /// True if the flow is meant to outlast the run: it then counts among the flows only if it completes.
         pub long_lived: bool as _,
-        /// True if a switch has told a neighbour to pause this flow. `None` if switches do not pause flows.
+        /// True if a switch has paused this flow at a neighbour. `None` if switches do not pause flows.
         pub congested: Option<bool> as _,
     }
 
@@ -134,6 +134,6 @@ tables! {
 impl FlowRow<'_> {
     /// `fct / ideal`, if it completed.
     pub fn slowdown(&self) -> Option<Slowdown> {
-        self.fct.map(|fct| Slowdown::of(fct, self.ideal))
+        self.fct.map(|fct| Slowdown::new(fct, self.ideal))
     }
 }

@@ -57,7 +57,7 @@ tables! {
         pub paused: bool as _,
     }
 
-    /// Only with `switch.scheme` of kind `gfc` or `gfc-ofc`. One row per rate that a switch tells a neighbour. At
+    /// Only with `switch.scheme` of kind `gfc` or `gfc-ofc`. One row per rate that a switch sends to a neighbour. At
     /// first all send at the rate of their links.
     #[derive(Clone, Copy, Debug)]
     pub struct RateRow<'a> in "rates.csv" {
@@ -67,7 +67,7 @@ tables! {
         pub node: &'a str,
         /// Its ingress port.
         pub port: u16,
-        /// Who is told: the neighbour at that port.
+        /// Receiver: the neighbour at that port.
         pub peer: &'a str,
         /// Priority that the rate is for, 0 to 7.
         pub priority: u8,

@@ -97,16 +97,16 @@ tables! {
         pub most_added: Nanos as most_added_ns,
     }
 
-    /// One row per circle of paused egress queues of switches, each of which waits for the next: the ingress queue that
+    /// One row per cycle of paused egress queues of switches, each of which waits for the next: the ingress queue that
     /// pauses it holds packets that lie in the next one. Where a port pauses it (DSH), that counts for packets of all
     /// lossless priorities that came in by the port, so that queues of several priorities may wait for each other. Rows
-    /// come as circles dissolve, at last those that the run's end found. A circle counts from when the PAUSE frames
+    /// come as cycles dissolve, at last those that the run's end found. A cycle counts from when the PAUSE frames
     /// have taken effect: response time, longest frame and propagation after they were received.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DeadlockRow<'a> in "deadlocks.csv", counted {
         /// Its number, from 0, in the order of their discovery.
-        pub circle: u32,
-        /// When the circle closed: the latest of the receptions of its PAUSE frames, those of ports included, and of
+        pub cycle: u32 as circle,
+        /// When the cycle closed: the latest of the receptions of its PAUSE frames, those of ports included, and of
         /// the arrivals of the packets by which each queue waits for the next.
         pub onset: Nanos as onset_ns,
         /// When it was certain that this is a deadlock: every packet in the ingress queues that pause its members lies
@@ -115,11 +115,11 @@ tables! {
         /// risen, so it must hold headroom of its own, or stay above X_on even after every queue that can drain has
         /// left the shared pool. Where only a port pauses a member, all this holds of all the port's lossless queues;
         /// and as it may also resume when the rest of the switch drains, it must stay above X_pon then, or have
-        /// insurance headroom that cannot become empty. Looked at when a circle is found, every 10 us and at the run's
-        /// end. Empty of circles that could still dissolve.
+        /// insurance headroom that cannot become empty. Looked at when a cycle is found, every 10 us and at the run's
+        /// end. Empty of cycles that could still dissolve.
         pub confirmed: Option<Nanos> as confirmed_ns,
-        /// When one of its queues resumed, or, in a circle that was not confirmed, a port because of which a queue
-        /// waited for the next; empty if it lasted until the run's end. A confirmed circle ends only if a PAUSE runs
+        /// When one of its queues resumed, or, in a cycle that was not confirmed, a port because of which a queue
+        /// waited for the next; empty if it lasted until the run's end. A confirmed cycle ends only if a PAUSE runs
         /// out because its refreshes were lost or late, or if a watchdog acts (`switch.watchdog`).
         pub end: Option<Nanos> as end_ns,
         /// The wires that its egress queues send on, in the order of waiting, the last waiting for the first, separated
@@ -128,11 +128,11 @@ tables! {
         /// Paused priority of each of them, in the same order.
         priorities: String = |row| row.listed(|member| member.priority),
         /// Why each of them waits for the next, in the same order: `queue` if the ingress queue that pauses it is OFF
-        /// and holds packets there, `port` if the port pauses it (DSH); as of when the circle was confirmed or last
+        /// and holds packets there, `port` if the port pauses it (DSH); as of when the cycle was confirmed or last
         /// looked at. `flow-queue-5`: the switch at the wire's end has paused queue 5 by itself, and counts a packet
         /// for that which lies in the next one (`switch.scheme` of kind `bfc`). `flows`: it has paused flows, and more than
         /// X_on of its ingress queue are packets that never leave, some of them of flows paused in the next one. Of
-        /// circles with one of these two only deadlocks have a row; `onset_ns` is the look that found it.
+        /// cycles with one of these two only deadlocks have a row; `onset_ns` is the look that found it.
         levels: String = |row| row.listed(|member| member.cause),
         /// 1 if it is a deadlock with `resume_test = "refresh"`, too, whatever the run has; 0 if it would dissolve, or
         /// could as far as was known when the row was written.

@@ -75,7 +75,7 @@ tables! {
     /// the port sent and received whole and that paused the priority, refreshes included. `PFC_n_TX_XON_PKTS` and
     /// `PFC_n_RX_XON_PKTS`: those that resumed it. A frame may name several priorities. Decisions (`pauses.csv`) that
     /// were superseded before their frame was sent are not counted. `PFC_n_TX_PAUSE_DURATION_NS`: how long the port
-    /// told its neighbour to stop (`ordered_ns` in `pause_time.csv`), `PFC_n_RX_PAUSE_DURATION_NS`: how long it had to
+    /// paused its neighbour (`ordered_ns` in `pause_time.csv`), `PFC_n_RX_PAUSE_DURATION_NS`: how long it had to
     /// stop (`paused_ns`). `PG_n_DROPPED_PACKETS`: frames of the priority that came in and went no further
     /// (`drops.csv`). With `results.queue_counters` of switches also `QUEUE_n_PACKETS` and `QUEUE_n_BYTES`: packets
     /// that left the queues of the priority, those included that were dropped when their turn came, and their bytes;

@@ -64,8 +64,8 @@ impl<'de> Deserialize<'de> for Plain {
             #[expect(clippy::cast_possible_truncation, reason = "checked to be within bounds")]
             fn visit_f64<E: Error>(self, number: f64) -> Result<Plain, E> {
                 // A float represents millionths exactly up to this number.
-                const LARGEST: f64 = 9e9;
-                if !(-LARGEST..=LARGEST).contains(&number) {
+                const MAX_SIZE: f64 = 9e9;
+                if !(-MAX_SIZE..=MAX_SIZE).contains(&number) {
                     let title = format!("the number {number} is too large");
                     return Err(E::custom(Refusal::new(
                         title,

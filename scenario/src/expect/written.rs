@@ -23,7 +23,7 @@ impl Eq for Written {}
 
 impl Written {
     /// Returns the places of the table at `path`.
-    pub(super) fn of(path: &str, document: &Document<'_>) -> Self {
+    pub(super) fn new(path: &str, document: &Document<'_>) -> Self {
         let mut places = Vec::new();
         if let Some(node) = document.node(path) {
             collect("", node, &mut places);

@@ -1,6 +1,6 @@
 //! alpha of lossy priorities.
 
-use fabric_core::lossy::settings::LARGEST_ALPHA;
+use fabric_core::lossy::settings::MAX_ALPHA;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -97,9 +97,9 @@ pub(super) fn check_alpha(
     alpha: Ratio,
     document: &Document<'_>,
 ) -> Result<(), ScenarioError> {
-    if u64::from(alpha.numerator) <= u64::from(LARGEST_ALPHA) * u64::from(alpha.denominator) {
+    if u64::from(alpha.numerator) <= u64::from(MAX_ALPHA) * u64::from(alpha.denominator) {
         return Ok(());
     }
-    let help = format!("a queue may then hold all that is free: write at most {LARGEST_ALPHA}");
+    let help = format!("a queue may then hold all that is free: write at most {MAX_ALPHA}");
     Err(document.error(path, &format!("an alpha of {alpha}"), &help))
 }

@@ -130,7 +130,7 @@ impl Scenario {
         let alpha = management.alphas()?.by_priority()[usize::from(priority)];
         let switches = (0..self.fabric.switch_count()).map(SwitchId);
         let (threshold, switch) = switches
-            .map(|switch| (Bytes(alpha.of(self.buffer_pools(switch).of_lossy().0)), switch))
+            .map(|switch| (Bytes(alpha.scale(self.buffer_pools(switch).of_lossy().0)), switch))
             .min()?;
         let longest = self.longest_frame();
         (threshold < longest).then(|| {

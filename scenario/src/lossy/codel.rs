@@ -10,7 +10,7 @@ use crate::quantity;
 use crate::report::ScenarioError;
 
 /// Maximum interval, 1000 s; switches count it in nanoseconds, below 2^40.
-const LONGEST_INTERVAL: Picos = Picos(1_000_000_000_000_000);
+const MAX_INTERVAL: Picos = Picos(1_000_000_000_000_000);
 
 /// `CoDel` of every lossy egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ impl Default for CoDelKeys {
 impl CoDelKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<CoDel, ScenarioError> {
         let interval = self.interval;
-        if interval.to_nanos().0 == 0 || interval > LONGEST_INTERVAL {
+        if interval.to_nanos().0 == 0 || interval > MAX_INTERVAL {
             let title = format!("an interval of {}", quantity::display(interval));
             let help = "write a time from \"1ns\" to \"1000s\", such as \"100ms\"";
             return Err(document.error("switch.lossy.codel.interval", &title, help));

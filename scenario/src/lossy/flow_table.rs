@@ -11,7 +11,7 @@ use crate::quantity;
 use crate::report::ScenarioError;
 
 /// Maximum number of flows, in 32 MiB.
-const MOST_FLOWS: u32 = 1 << 20;
+const MAX_FLOWS: u32 = 1 << 20;
 
 /// Flow table of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,10 +42,10 @@ impl FlowTable {
             let title = format!("a flow that is silent for {}", quantity::display(idle));
             return Err(document.error("switch.lossy.flow_table.idle", &title, help));
         }
-        if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MOST_FLOWS).contains(&flows) {
+        if flows.is_power_of_two() && (FLOWS_IN_A_SET..=MAX_FLOWS).contains(&flows) {
             return Ok(());
         }
-        let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MOST_FLOWS}");
+        let help = format!("write a power of two from {FLOWS_IN_A_SET} to {MAX_FLOWS}");
         let title = format!("a table of {flows} flows");
         Err(document.error("switch.lossy.flow_table.flows", &title, &help))
     }

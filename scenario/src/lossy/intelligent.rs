@@ -13,9 +13,9 @@ use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
 /// Maximum of `windows`.
-const MOST_WINDOWS: u32 = 1000;
+const MAX_WINDOWS: u32 = 1000;
 /// Maximum of `fall` and `rise`: products with queues below 4 GiB stay far below 2^64.
-const MOST_GAIN: u32 = 1000;
+const MAX_GAIN: u32 = 1000;
 
 /// Elephant threshold in Cisco's switches.
 const ELEPHANT: Bytes = Bytes(1_048_555);
@@ -111,8 +111,8 @@ impl FairDropping {
             let help = "nothing would be above its share: write 1 or more, or shares = \"off\"";
             return wrong("windows", "no window is compared with the fair share", help);
         }
-        if self.windows > MOST_WINDOWS {
-            let help = format!("write 1 to {MOST_WINDOWS}");
+        if self.windows > MAX_WINDOWS {
+            let help = format!("write 1 to {MAX_WINDOWS}");
             return wrong("windows", "more windows than can be compared", &help);
         }
         for (key, bytes, what) in [
@@ -126,8 +126,8 @@ impl FairDropping {
             }
         }
         for (key, gain) in [("fall", self.fall), ("rise", self.rise)] {
-            if u64::from(gain.numerator) > u64::from(MOST_GAIN) * u64::from(gain.denominator) {
-                let help = format!("write a ratio up to \"{MOST_GAIN}\"");
+            if u64::from(gain.numerator) > u64::from(MAX_GAIN) * u64::from(gain.denominator) {
+                let help = format!("write a ratio up to \"{MAX_GAIN}\"");
                 return wrong(key, "a share that changes faster than any queue", &help);
             }
         }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use crate::document::Document;
-use crate::quantity::{self, LONGEST_TIME, starts_like_a_word};
+use crate::quantity::{self, MAX_TIME, starts_like_a_word};
 use crate::refusal::Refusal;
 use crate::report::ScenarioError;
 
 /// Minimum period, because each count takes time: at most a million counts per second.
-const SHORTEST: Picos = Picos(1_000_000);
+const MIN_LENGTH: Picos = Picos(1_000_000);
 
 /// Period in which congested queues are counted and drain rates measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl LossyPeriod {
     pub(super) fn at(self, round_trip: Picos) -> Picos {
         match self {
             Self::RoundTrip => {
-                let time = Picos::from_nanos(round_trip.min(Picos(LONGEST_TIME)).to_nanos_ceil());
-                time.max(SHORTEST)
+                let time = Picos::from_nanos(round_trip.min(Picos(MAX_TIME)).to_nanos_ceil());
+                time.max(MIN_LENGTH)
             }
             Self::Time(time) => time,
         }
@@ -43,7 +43,7 @@ pub struct PeriodKeys(LossyPeriod);
 impl PeriodKeys {
     pub(super) fn resolve(self, document: &Document<'_>) -> Result<LossyPeriod, ScenarioError> {
         match self.0 {
-            LossyPeriod::Time(time) if time < SHORTEST => {
+            LossyPeriod::Time(time) if time < MIN_LENGTH => {
                 let title =
                     format!("congested queues are counted every {}", quantity::display(time));
                 let help = "write \"1us\" or more, or \"round-trip\"";

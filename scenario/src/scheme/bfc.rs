@@ -179,7 +179,7 @@ impl BfcKeys {
             .is_none()
         {
             let title = format!("a flow table of {flow_table} entries for each queue");
-            let most = bfc::Options::MOST_ENTRIES / (queues * priorities.count());
+            let most = bfc::Options::MAX_ENTRIES / (queues * priorities.count());
             let help = format!("write 1 to {most}; the paper has 100");
             return wrong("flow_table", &title, &help);
         }
@@ -294,7 +294,7 @@ impl Scenario {
     /// Returns the order of the switches that decides which turns trigger no backpressure; `None` if all turns do.
     pub fn deadlock_prevention(&self) -> Option<UpDown> {
         let bfc = self.switch.bfc()?;
-        bfc.prevent_deadlocks.then(|| UpDown::of(&self.fabric))
+        bfc.prevent_deadlocks.then(|| UpDown::new(&self.fabric))
     }
 
     /// Longest HRTT of BFC over the switch's links: the longest frame there, and a pause back.

@@ -128,13 +128,13 @@ impl DshKeys {
             document.error(&format!("switch.scheme.{key}"), title, help)
         };
         let weight = |key: &str, ratio: Ratio| {
-            PowerOfTwo::of(ratio).filter(|power| power.exponent <= 0).ok_or_else(|| {
+            PowerOfTwo::from_ratio(ratio).filter(|power| power.exponent <= 0).ok_or_else(|| {
                 let help = "a switch shifts instead of multiplying: write \"1\", \"1/2\", \"1/4\" \
                             .. \"1/64\"";
                 wrong(key, &format!("a weight of {ratio}"), help)
             })
         };
-        let gain = PowerOfTwo::of(self.deviation_gain).filter(|power| power.exponent >= 0);
+        let gain = PowerOfTwo::from_ratio(self.deviation_gain).filter(|power| power.exponent >= 0);
         if self.single_queue_window == Picos::ZERO {
             let help = "write a time such as \"10ms\"";
             return Err(wrong("single_queue_window", "a window of no time", help));

@@ -40,7 +40,7 @@ const fn default_flow_table() -> u32 {
 }
 
 /// Shortest time after which pauses are repeated.
-const LEAST_REPEAT: Picos = Picos(10_000_000);
+const MIN_REPEAT: Picos = Picos(10_000_000);
 
 /// Parameters of OFC.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -77,10 +77,10 @@ impl OfcKeys {
         }
         let Some(options) = ofc::Options::new(priorities.0, flow_table) else {
             let title = format!("a flow table of {flow_table} entries");
-            let help = format!("write 1 to {}", ofc::Options::MOST_ENTRIES);
+            let help = format!("write 1 to {}", ofc::Options::MAX_ENTRIES);
             return wrong("flow_table", &title, &help);
         };
-        if let Some(period) = repeat.filter(|period| *period < LEAST_REPEAT) {
+        if let Some(period) = repeat.filter(|period| *period < MIN_REPEAT) {
             let title = format!("flows are named again every {}", quantity::display(period));
             let help = "write \"10us\" or more, or leave the key out";
             return wrong("repeat", &title, help);
@@ -102,7 +102,7 @@ impl Ofc {
     pub fn congested(&self, xoff: Bytes) -> Bytes {
         match (self.congested, self.alpha) {
             (Some(bytes), _) => bytes,
-            (None, Some(alpha)) => Bytes(alpha.of(xoff.0)),
+            (None, Some(alpha)) => Bytes(alpha.scale(xoff.0)),
             (None, None) => xoff,
         }
     }

@@ -1,7 +1,7 @@
 //! Kinds "capfc" to "gfc-ofc" of `switch.scheme`: rules by which a lossless ingress queue pauses, or slows its neighbour down, before it exceeds
 //! `X_off` (the PFC family with which OFC is compared).
 
-use fabric_core::scheme::gfc::state::MOST_STAGES;
+use fabric_core::scheme::gfc::state::MAX_STAGES;
 use fabric_core::scheme::{SchemeSettings, gfc, pfc_family};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::switch::Switch;
 use crate::{Scenario, Threshold};
 
 /// Maximum horizon, limited by the switch's arithmetic: the change of a queue of 1 GiB times the horizon has 60 bits.
-const LONGEST_HORIZON: Picos = Picos(100_000_000_000);
+const MAX_HORIZON: Picos = Picos(100_000_000_000);
 
 /// Rule by which a queue pauses before it exceeds `X_off`; bytes are in the shared pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -166,7 +166,7 @@ impl PauseRule {
 
 impl Switch {
     /// Returns true if the switch sets rates of its neighbours (GFC).
-    pub const fn tells_rates(&self) -> bool {
+    pub const fn sends_rates(&self) -> bool {
         matches!(self.pause_rule(), Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
     }
 }
@@ -201,7 +201,7 @@ impl SchemeKeys {
             }
             Self::PPfcOfc { xlow, mean_of } => Ok(PauseRule::PPfcOfc { xlow: low(xlow)?, mean_of }),
             Self::PPfcPredict { horizon, interval, weight } => {
-                if horizon < Picos::from_nanos(Nanos(1)) || horizon > LONGEST_HORIZON {
+                if horizon < Picos::from_nanos(Nanos(1)) || horizon > MAX_HORIZON {
                     let title = format!("a horizon of {}", display(horizon));
                     let help = "write a nanosecond to \"100ms\"; without one, write kind = \"pfc\"";
                     return Err(wrong("horizon", &title, help));
@@ -210,7 +210,7 @@ impl SchemeKeys {
                     let help = "a switch counts nanoseconds: write a time such as \"1us\"";
                     return Err(wrong("interval", "an interval of less than a nanosecond", help));
                 }
-                let weight = PowerOfTwo::of(weight).filter(|power| power.exponent <= 0).ok_or_else(
+                let weight = PowerOfTwo::from_ratio(weight).filter(|power| power.exponent <= 0).ok_or_else(
                     || {
                         let help = "a switch shifts instead of multiplying: write \"1\", \"1/2\", \"1/4\" .. \
                                     \"1/64\"";
@@ -233,9 +233,9 @@ impl SchemeKeys {
                 Ok(PauseRule::GPfc { xlow: low(xlow)?, low: classes })
             }
             Self::Gfc { stages, .. } | Self::GfcOfc { stages, .. }
-                if !(1..=MOST_STAGES).contains(&stages) =>
+                if !(1..=MAX_STAGES).contains(&stages) =>
             {
-                let help = format!("write 1 to {MOST_STAGES}");
+                let help = format!("write 1 to {MAX_STAGES}");
                 Err(wrong("stages", &format!("{stages} stages"), &help))
             }
             Self::Gfc { b1, bm, stages } => {

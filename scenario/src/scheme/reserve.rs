@@ -31,7 +31,7 @@ impl Scheme {
         match self {
             Self::Oversubscribed { ratio } => {
                 let inverse = Ratio { numerator: ratio.denominator, denominator: ratio.numerator };
-                Bytes(inverse.of(headroom::total(phi, queues).0))
+                Bytes(inverse.scale(headroom::total(phi, queues).0))
             }
             Self::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
             Self::Dsh(_) => Bytes(0),

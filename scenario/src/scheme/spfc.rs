@@ -7,7 +7,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::Scenario;
 use crate::document::Document;
-use crate::quantity::{LONGEST_TIME, display};
+use crate::quantity::{MAX_TIME, display};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
@@ -133,7 +133,7 @@ impl Scenario {
             let help = "normal ports have dynamic thresholds: write threshold = { kind = \"dt\" }";
             return Err(document.error("switch.threshold", "SPFC with fixed thresholds", help));
         }
-        if spfc.victims.period.is_none() && self.round_trips() > Picos(LONGEST_TIME) {
+        if spfc.victims.period.is_none() && self.round_trips() > Picos(MAX_TIME) {
             let help = "that is the default, four round trips of the fabric's longest path: write a `period`";
             let title = "SPFC's period is longer than a day";
             return Err(document.error("switch.scheme", title, help));

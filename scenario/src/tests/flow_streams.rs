@@ -159,10 +159,10 @@ of = \"sender-links\"\nsenders = [\"leaf0\"]\nreceivers = [\"leaf1\"]",
 #[test]
 fn a_load_of_the_core_is_one_of_its_wires() {
     let core = with("kind = \"poisson\"\nload = 0.5\nof = \"core-links\"\nsizes = \"10kB\"");
-    let racks = Racks::of(core.fabric());
+    let racks = Racks::new(core.fabric());
     let bytes: f64 = core
         .flow_stream()
-        .filter(|flow| racks.of_host(flow.source) != racks.of_host(flow.destination))
+        .filter(|flow| racks.rack_of(flow.source) != racks.rack_of(flow.destination))
         .map(|flow| flow.bytes.0 as f64)
         .sum();
     // 16 uplinks of 100 Gbit/s; each byte between racks crosses one.
@@ -183,14 +183,14 @@ fn incasts_come_from_other_racks() {
         "kind = \"periodic-incast\"\ndegree = 24\nbytes = \"1kB\"
 period = \"10us\"\nstart = \"1us\"\nstop = \"21us\"",
     );
-    let racks = Racks::of(scenario.fabric());
+    let racks = Racks::new(scenario.fabric());
     let flows: Vec<Flow> = scenario.flow_stream().collect();
     assert_eq!(flows.len(), 48);
     for event in flows.chunks(24) {
         let receiver = event[0].destination;
         assert!(event.iter().all(|flow| flow.destination == receiver));
         assert!(event.windows(2).all(|pair| pair[0].source < pair[1].source));
-        assert!(event.iter().all(|flow| racks.of_host(flow.source) != racks.of_host(receiver)));
+        assert!(event.iter().all(|flow| racks.rack_of(flow.source) != racks.rack_of(receiver)));
     }
     assert_eq!((flows[0].start.0, flows[24].start.0), (1_000_000, 11_000_000));
 }

@@ -185,7 +185,7 @@ fn overrides_replace_and_add() {
 }
 
 #[test]
-fn selective_repeat_has_the_published_timers_unless_told() {
+fn selective_repeat_has_the_published_timers_by_default() {
     for (keys, rto_low, rto_low_packets) in [
         ("", Picos(100_000_000), 3),
         (", rto_low = \"7us\", rto_low_packets = 9", Picos(7_000_000), 9),

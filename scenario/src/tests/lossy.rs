@@ -149,12 +149,18 @@ fn first_round_trips_need_marks_only_where_hosts_are_known() {
 }
 
 #[test]
-fn settings_that_do_nothing_are_told() {
+fn settings_that_do_nothing_are_reported() {
     let warnings = |keys: &str| good(keys).warnings_of_lossy();
     assert_eq!(warnings("lossless = [3]"), [""; 0]);
-    let told = warnings("lossy = { kind = \"cs\" }");
-    assert!(told.len() == 1 && told[0].contains("no flow has a lossy priority"), "{told:?}");
-    let told = warnings("lossless = [0, 1, 2, 3, 4, 5, 6, 7]\nlossy = { kind = \"cs\" }");
-    assert!(told.len() == 1 && told[0].contains("every priority is lossless"), "{told:?}");
+    let reported = warnings("lossy = { kind = \"cs\" }");
+    assert!(
+        reported.len() == 1 && reported[0].contains("no flow has a lossy priority"),
+        "{reported:?}"
+    );
+    let reported = warnings("lossless = [0, 1, 2, 3, 4, 5, 6, 7]\nlossy = { kind = \"cs\" }");
+    assert!(
+        reported.len() == 1 && reported[0].contains("every priority is lossless"),
+        "{reported:?}"
+    );
     assert_eq!(warnings("lossless = []\nlossy = { kind = \"cs\" }"), [""; 0]);
 }

@@ -117,7 +117,7 @@ fn what_no_switch_can_do_is_an_error_at_its_key() {
 }
 
 #[test]
-fn nics_that_obey_no_pauses_of_flows_are_told_of_where_there_are_none() {
+fn nics_that_obey_no_pauses_of_flows_are_reported_where_there_are_none() {
     let about = |switch: &str| {
         let text = with(switch) + "[host]\nflow_pauses = false\n";
         let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));

@@ -325,7 +325,7 @@ fn rules_need_a_lossless_priority() {
 }
 
 #[test]
-fn a_rule_that_dynamic_thresholds_never_reach_is_told() {
+fn a_rule_that_dynamic_thresholds_never_reach_is_reported() {
     let warnings = |rule: &str, alpha: &str| {
         let threshold = format!("threshold = {{ kind = \"dt\", alpha = \"{alpha}\" }}");
         let text = format!("[switch]\n{threshold}\npause_rule = {{ {rule} }}\n{SMALL}");

@@ -10,7 +10,7 @@ fn with(keys: &str) -> String {
 }
 
 #[test]
-fn nics_follow_the_switches_unless_they_are_told_otherwise() {
+fn nics_follow_the_switches_unless_configured_otherwise() {
     let of = |keys| {
         let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
         (scenario.switch.scheduler, scenario.host.scheduler)
@@ -50,23 +50,23 @@ fn a_fifo_that_nothing_can_pause_needs_lossy_priorities() {
 }
 
 #[test]
-fn queues_that_do_nothing_are_told() {
-    let told = |keys: &str| {
+fn queues_that_do_nothing_are_reported() {
+    let reported = |keys: &str| {
         let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
         let ours = |warning: &String| !warning.contains("no switch marks packets");
         scenario.warnings().into_iter().filter(ours).collect::<Vec<String>>()
     };
     let expect = |keys: &str, start: &str| {
-        let warnings = told(keys);
+        let warnings = reported(keys);
         assert!(warnings.len() == 1 && warnings[0].starts_with(start), "{keys}: {warnings:?}");
     };
     expect("[switch]\nscheduler = { kind = \"srf\" }", "flows of priority 3 share one queue");
     let bfc = |more: &str| format!("[switch]\nscheme = {{ kind = \"bfc\"{more} }}");
     expect(&bfc(", priorities = [2, 3]"), "no flow has priority 2, whose");
-    expect(&bfc(", prevent_deadlocks = true"), "`prevent_deadlocks` prevents circles");
+    expect(&bfc(", prevent_deadlocks = true"), "`prevent_deadlocks` prevents cycles");
     let lossy = format!("{}\nlossless = []", bfc(", prevent_deadlocks = true"));
     for fine in [lossy, bfc(""), format!("{}\nscheduler = {{ kind = \"srf\" }}", bfc(""))] {
-        assert_eq!(told(&fine), [""; 0], "{fine}");
+        assert_eq!(reported(&fine), [""; 0], "{fine}");
     }
 }
 

@@ -112,21 +112,21 @@ fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
 }
 
 #[test]
-fn a_period_or_a_counting_number_that_makes_little_sense_is_told() {
-    let told =
+fn a_period_or_a_counting_number_that_makes_little_sense_is_reported() {
+    let reported =
         |keys: &str| good(&format!("scheme = {{ kind = \"spfc\", {keys} }}")).warnings_of_spfc();
-    assert_snapshot!(told("period = \"10us\"").join("\n"), @r#"
+    assert_snapshot!(reported("period = \"10us\"").join("\n"), @r#"
     SPFC counts departures for 10us, which is less than 4 round trips of the longest path (17405ns): the count then varies with the bursts of senders; write a longer `switch.scheme.period`, or leave it out
     "#);
-    assert_snapshot!(told("counting_number = \"300kB\"").join("\n"), @r#"
+    assert_snapshot!(reported("counting_number = \"300kB\"").join("\n"), @r#"
     ports of 100Gbps never send 300kB in 17406ns, so none of them is ever a victim: write a smaller `switch.scheme.counting_number`, or `k_spfc` instead
     "#);
-    assert_eq!(told("period = \"18us\", k_spfc = 1"), [""; 0]);
-    assert_snapshot!(told("counting_number = \"1B\"").join("\n"), @r#"
+    assert_eq!(reported("period = \"18us\", k_spfc = 1"), [""; 0]);
+    assert_snapshot!(reported("counting_number = \"1B\"").join("\n"), @r#"
     a port of 100Gbps is a victim with 1B in 17406ns, which is less than one packet (1098B): each port that packets depart from is one; write a larger `switch.scheme.counting_number`, or a smaller `k_spfc`
     "#);
-    assert_eq!(told("k_spfc = 4000000000").len(), 1);
-    assert_snapshot!(told("period = \"86400s\"").join("\n"), @r#"
+    assert_eq!(reported("k_spfc = 4000000000").len(), 1);
+    assert_snapshot!(reported("period = \"86400s\"").join("\n"), @r#"
     ports of 100Gbps cannot send 216TB before the run ends at 1s, so none of them is ever a victim: write a shorter `switch.scheme.period`
     "#);
     let text = with("scheme = { kind = \"spfc\", counting_number = \"1B\" }");
@@ -155,9 +155,9 @@ fn a_default_period_of_more_than_a_day_is_refused() {
                 links.join(", ")
             )
         };
-        let told = report(&text(""));
-        assert!(told.contains("SPFC's period is longer than a day"), "{told}");
-        assert!(told.contains("write a `period`"), "{told}");
+        let reported = report(&text(""));
+        assert!(reported.contains("SPFC's period is longer than a day"), "{reported}");
+        assert!(reported.contains("write a `period`"), "{reported}");
         assert!(parse(&text(", period = \"1ms\"")).is_ok());
     }
 }
@@ -165,11 +165,11 @@ fn a_default_period_of_more_than_a_day_is_refused() {
 /// 1,018,000 B less six times 166,666 B of headroom and 3 kB of private pool leaves 4 B for 6 queues.
 #[test]
 fn shares_of_no_byte_are_refused_where_the_buffer_is() {
-    let told = report(&with(
+    let reported = report(&with(
         "lossless = [3, 4]\nbuffer = \"1018kB\"\nheadroom = { kind = \"sih\", bytes = \"166666B\" }\n\
          threshold = { kind = \"equal-shares\" }",
     ));
-    assert_snapshot!(told, @r#"
+    assert_snapshot!(reported, @r#"
     error: switch `s0` has 4B of shared pool for 6 ingress queues
      --> bad.toml:3:10
       |

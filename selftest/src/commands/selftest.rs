@@ -81,9 +81,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Err(exit) => return exit,
     };
     let items: Vec<Item<'_>> = if scenarios.is_empty() {
-        chosen.into_iter().map(|test| of_catalogue(test, arguments)).collect()
+        chosen.into_iter().map(|test| catalogue_item(test, arguments)).collect()
     } else {
-        arguments.files.iter().zip(&scenarios).map(|it| of_file(it, arguments)).collect()
+        arguments.files.iter().zip(&scenarios).map(|it| file_item(it, arguments)).collect()
     };
     let is_in_kernel = |it: &Scenario| it.datapath.kind == DatapathKind::Kernel;
     let needs_kernel = scenarios.is_empty() || scenarios.iter().any(is_in_kernel);
@@ -151,7 +151,7 @@ fn chosen(arguments: &Arguments) -> Result<Vec<&'static Test>, Complaint> {
     Ok(chosen)
 }
 
-fn of_catalogue(test: &'static Test, arguments: &Arguments) -> Item<'static> {
+fn catalogue_item(test: &'static Test, arguments: &Arguments) -> Item<'static> {
     let chosen_by = with_options(format!("--only {}", test.name), arguments);
     Item { name: test.name.to_owned(), chosen_by, work: Work::Test(test) }
 }
@@ -163,7 +163,7 @@ fn with_options(chosen_by: String, arguments: &Arguments) -> String {
     words.join(" ")
 }
 
-fn of_file<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments) -> Item<'a> {
+fn file_item<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Arguments) -> Item<'a> {
     if scenario.expectations.is_empty() {
         super::warn(format!(
             "{} has no [[expect]]: only whether its run is sound is looked at",
@@ -209,8 +209,8 @@ fn options(arguments: &Arguments) -> Vec<String> {
 
 /// Returns the seed option. A scenario's file has a seed itself, so its default is left out.
 fn seed_option(arguments: &Arguments) -> Option<String> {
-    let of_catalogue = arguments.files.is_empty().then_some(DEFAULT_SEED);
-    arguments.seed.or(of_catalogue).map(|seed| format!("--seed {seed}"))
+    let catalogue_item = arguments.files.is_empty().then_some(DEFAULT_SEED);
+    arguments.seed.or(catalogue_item).map(|seed| format!("--seed {seed}"))
 }
 
 /// Quotes a word for a shell.

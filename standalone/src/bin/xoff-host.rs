@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use fabric_core::priority::Priority;
 use scenario::quantity;
-use scenario::standalone::{StandaloneHost, parse_station};
+use scenario::standalone::{StandaloneHost, parse_mac_address};
 use scenario::whole_number::between;
 use serde::Serialize;
 use standalone::host::{self, Driver, Receiving, Sending, Settings, agreement};
-use standalone::{Error, exit, tell};
+use standalone::{Error, exit, print_line};
 use switch_user::hook::XdpHook;
 use units::Bytes;
 
@@ -38,7 +38,7 @@ struct HostArguments {
     address: Option<Ipv4Addr>,
     /// MAC address of the neighbour to which all packets go. Default: the neighbour from the kernel's routes and
     /// ARP.
-    #[arg(long, value_name = "MAC", value_parser = station)]
+    #[arg(long, value_name = "MAC", value_parser = mac_address)]
     gateway_mac: Option<[u8; 6]>,
     /// Rate of the link, to which the host paces what it sends.
     #[arg(long, default_value = "1Gbps")]
@@ -97,8 +97,8 @@ enum Command {
     Restore,
 }
 
-fn station(text: &str) -> Result<[u8; 6], String> {
-    parse_station(text)
+fn mac_address(text: &str) -> Result<[u8; 6], String> {
+    parse_mac_address(text)
         .ok_or_else(|| "write the address of one station, such as 02:00:00:00:00:01".to_owned())
 }
 
@@ -131,7 +131,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let receiving = Receiving { port, count };
             let started = |driver: &Driver| {
                 let (address, interface) = (driver.address(), driver.interface());
-                tell(format_args!("xoff-host: receiving at {address} on {interface}"));
+                print_line(format_args!("xoff-host: receiving at {address} on {interface}"));
             };
             let report = host::receive(&mut driver, &receiving, reliability, started)?;
             print(host.json, &report);

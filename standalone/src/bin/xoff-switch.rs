@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use scenario::standalone::StandaloneSwitch;
 use standalone::switch::{self, Report};
-use standalone::{Error, exit, tell};
+use standalone::{Error, exit, print_line};
 use switch_user::hook::XdpHook;
 
 /// A lossless Ethernet switch on interfaces of this machine and namespace, in eBPF.
@@ -47,7 +47,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let settings = StandaloneSwitch::load(file, &arguments.overrides)?;
     let hook = if arguments.generic { XdpHook::Generic } else { XdpHook::Native };
     let names: Vec<&str> = settings.ports.iter().map(|port| port.interface.as_str()).collect();
-    let started = || tell(format_args!("xoff-switch: forwarding between {}", names.join(", ")));
+    let started =
+        || print_line(format_args!("xoff-switch: forwarding between {}", names.join(", ")));
     let report = |report: &Report| {
         if arguments.json {
             print(&serde_json::to_string(report).expect("a report is plain data"));

@@ -23,9 +23,9 @@ pub const PORT: u16 = 18_515;
 /// Version of this protocol.
 pub const VERSION: u32 = 1;
 /// Max length of a line, bytes. Longer lines come from another program.
-const LONGEST_LINE: usize = 64 * 1024;
+const MAX_LINE_LENGTH: usize = 64 * 1024;
 /// Max number of flows in an offer.
-pub const MOST_FLOWS: usize = 256;
+pub const MAX_FLOWS: usize = 256;
 
 /// Queue pairs of transfers: 0 and 1 are InfiniBand's own, and numbers have 24 bits.
 pub const QUEUE_PAIRS: RangeInclusive<u32> = 2..=0x00ff_ffff;
@@ -119,7 +119,7 @@ impl Connection {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
                 return Ok(Some(serde_json::from_slice(&line)?));
             }
-            if self.read.len() > LONGEST_LINE {
+            if self.read.len() > MAX_LINE_LENGTH {
                 return Err(io::Error::other("the other end speaks another protocol"));
             }
             let mut bytes = [0; 4096];

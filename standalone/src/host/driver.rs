@@ -14,7 +14,7 @@ use units::Picos;
 use super::checksums::SoftwareChecksums;
 use super::report::DriverReport;
 use crate::Error;
-use crate::clock::{Clock, LONGEST_LIFE, until};
+use crate::clock::{Clock, MAX_LIFE, until};
 use crate::interface::{Interface, Look};
 use crate::lateness::{Lateness, Pace};
 use crate::neighbours::{self, NeighbourTable};
@@ -48,7 +48,7 @@ pub(super) struct Parts {
     /// The neighbour to which all packets go.
     pub gateway: Option<[u8; 6]>,
     /// Neighbours by destination address.
-    pub stations: BTreeMap<u32, [u8; 6]>,
+    pub mac_addresses: BTreeMap<u32, [u8; 6]>,
     /// Keeps the stack computing checksums while this value lives.
     pub _checksums: Option<SoftwareChecksums>,
 }
@@ -103,15 +103,19 @@ impl Driver {
 
     /// Finds the neighbour through which packets go to an address, polling up to `looks` times. It blocks the host
     /// meanwhile; a signal ends it.
-    pub(super) fn find_station(&mut self, destination: Ipv4Addr, looks: u32) -> Result<(), Error> {
-        let Parts { interface, gateway, stations, waiter, .. } = &mut self.parts;
+    pub(super) fn find_mac_address(
+        &mut self,
+        destination: Ipv4Addr,
+        looks: u32,
+    ) -> Result<(), Error> {
+        let Parts { interface, gateway, mac_addresses, waiter, .. } = &mut self.parts;
         let mut found = *gateway;
         for look in 0..looks {
             if found.is_some() {
                 break;
             }
             let Some(hop) = neighbours::next_hop(interface, destination) else { break };
-            found = NeighbourTable::read().station_of(&interface.name, hop);
+            found = NeighbourTable::read().mac_address_of(&interface.name, hop);
             if found.is_none() {
                 if look > 0 {
                     let signals = waiter.wait([], LOOK_INTERVAL);
@@ -121,9 +125,9 @@ impl Driver {
             }
         }
         let interface = || interface.name.clone();
-        let station =
+        let mac =
             found.ok_or_else(|| Error::NoNeighbour { interface: interface(), destination })?;
-        stations.insert(destination.to_bits(), station);
+        mac_addresses.insert(destination.to_bits(), mac);
         Ok(())
     }
 
@@ -202,10 +206,10 @@ impl Driver {
         let Packet::Roce(roce) = packet else {
             unreachable!("the only transport is RoCEv2");
         };
-        let Parts { config, stations, socket, .. } = &mut self.parts;
-        let station = stations.get(&roce.destination).copied();
-        let destination = station.expect("it was found before the flow began");
-        let addresses = LinkAddresses { source: config.station, destination };
+        let Parts { config, mac_addresses, socket, .. } = &mut self.parts;
+        let mac = mac_addresses.get(&roce.destination).copied();
+        let destination = mac.expect("it was found before the flow began");
+        let addresses = LinkAddresses { source: config.mac, destination };
         let sent = socket.send_with(packet.frame_length(), |buffer| {
             packet
                 .emit_stamped(&addresses, &[], buffer)
@@ -247,7 +251,7 @@ impl Driver {
     fn keep_house(&mut self, now: Picos) -> Result<(), Error> {
         let Parts { interface, least_mtu, .. } = &self.parts;
         Look::begin()?.check(interface, *least_mtu..=u64::MAX)?;
-        if now > LONGEST_LIFE {
+        if now > MAX_LIFE {
             return Err(Error::TooOld);
         }
         self.housekeeping = now + HOUSEKEEPING;
@@ -263,7 +267,7 @@ impl Driver {
             socket_losses: socket.map_or(0, |statistics| statistics.frames_lost()),
             departures_late: self.departures.late(),
             lost_ns: self.pace.lost().to_nanos().0,
-            ..DriverReport::of(self.parts.host.counters())
+            ..DriverReport::new(self.parts.host.counters())
         }
     }
 }

@@ -9,7 +9,7 @@ use host_agent::ResponderRequest;
 use units::Picos;
 
 use super::agreement::{
-    Answer, Connection, Delivered, Done, MOST_FLOWS, Offer, QUEUE_PAIRS, VERSION,
+    Answer, Connection, Delivered, Done, MAX_FLOWS, Offer, QUEUE_PAIRS, VERSION,
 };
 use super::driver::Driver;
 use super::report::ReceiverReport;
@@ -18,7 +18,7 @@ use crate::Error;
 /// A PSN has 24 bits.
 const PSN_BITS: u32 = 0x00ff_ffff;
 /// Max number of concurrent senders.
-const MOST_SENDERS: usize = 256;
+const MAX_SENDERS: usize = 256;
 /// A connection without an offer is closed after this time, 10 s.
 const OFFER_PATIENCE: Picos = Picos(10_000_000_000_000);
 /// A connection without an offer makes room for a new one after this time, 200 ms.
@@ -142,7 +142,7 @@ impl Senders {
     fn accept(&mut self, driver: &mut Driver, listener: &TcpListener) -> Result<bool, Error> {
         self.close_late(driver);
         loop {
-            if self.all.len() >= MOST_SENDERS && !self.make_room(driver) {
+            if self.all.len() >= MAX_SENDERS && !self.make_room(driver) {
                 return Ok(false);
             }
             match listener.accept() {
@@ -235,7 +235,7 @@ impl Senders {
         if let Some(reason) = self.refusal(driver, offer) {
             return Ok(Answer::Refused { reason });
         }
-        match driver.find_station(offer.address, LOOKS) {
+        match driver.find_mac_address(offer.address, LOOKS) {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => return Ok(Answer::Refused { reason: error.to_string() }),
             Ok(()) => {}
@@ -271,7 +271,7 @@ impl Senders {
             let own = &self.reliability;
             return Some(format!("it repairs losses by {own}: --reliability {own}"));
         }
-        let is_plausible = (1..=MOST_FLOWS).contains(&flows.len());
+        let is_plausible = (1..=MAX_FLOWS).contains(&flows.len());
         (!is_plausible).then(|| format!("{} flows at once", flows.len()))
     }
 

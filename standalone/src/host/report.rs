@@ -40,7 +40,7 @@ pub struct DriverReport {
 }
 
 impl DriverReport {
-    pub(super) fn of(counters: &HostCounters) -> Self {
+    pub(super) fn new(counters: &HostCounters) -> Self {
         Self {
             data_packets_sent: counters.data_packets_sent,
             data_packets_received: counters.data_packets_received,

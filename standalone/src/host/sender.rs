@@ -53,7 +53,7 @@ pub fn send(
     sending: &Sending,
     reliability: &str,
 ) -> Result<SenderReport, Error> {
-    driver.find_station(sending.to, LOOKS)?;
+    driver.find_mac_address(sending.to, LOOKS)?;
     let mut connection = connect(sending, driver.waiter())?;
     let flows = offered(sending, driver.address());
     let queue_pairs = agree(&mut connection, driver, &flows, reliability)?;

@@ -62,25 +62,22 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
     let address = settings.address.or_else(|| interface.address());
     let address = address.ok_or_else(|| Error::NoAddress(name()))?;
     let scenario = &settings.host.scenario;
-    let of_scenario = HostSettings::of(scenario);
-    let config = HostConfig {
-        address: address.to_bits(),
-        station: interface.station,
-        ..of_scenario.config(HOST)
-    };
+    let of_scenario = HostSettings::new(scenario);
+    let config =
+        HostConfig { address: address.to_bits(), mac: interface.mac, ..of_scenario.config(HOST) };
     // From here on, signals do not end the process before it has restored the settings it changes.
     let mut waiter = Waiter::new().map_err(|source| Error::System { step: "wait", source })?;
     let host = Host::new(config, &of_scenario.transports(HOST));
     // Prepared before any descriptor is open that the guardian could inherit.
     let checksums = SoftwareChecksums::prepare(&interface, &mut waiter)?;
     let mut program = HostProgram::load(1, interface.index, SocketTakes::Ours, settings.hook)
-        .map_err(|error| Error::of_loading(Node::Host, error))?;
+        .map_err(|error| Error::from_loading(Node::Host, error))?;
     let options = af_xdp::Options { frames: FRAMES, ..af_xdp::Options::default() };
     let socket = af_xdp::Socket::open_with(interface.index, 0, options)
-        .map_err(|error| Error::of_af_xdp(&interface.name, error))?;
-    program
-        .attach(interface.index, socket.as_raw_fd())
-        .map_err(|error| Error::of_attaching(Node::Host, &interface.name, settings.hook, error))?;
+        .map_err(|error| Error::from_af_xdp(&interface.name, error))?;
+    program.attach(interface.index, socket.as_raw_fd()).map_err(|error| {
+        Error::from_attaching(Node::Host, &interface.name, settings.hook, error)
+    })?;
     if let Some(checksums) = &checksums {
         checksums.begin();
     }
@@ -94,7 +91,7 @@ pub fn start(settings: &Settings) -> Result<Driver, Error> {
         _program: program,
         waiter,
         gateway: settings.gateway,
-        stations: BTreeMap::new(),
+        mac_addresses: BTreeMap::new(),
         _checksums: checksums,
     }))
 }

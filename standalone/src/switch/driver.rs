@@ -115,7 +115,7 @@ impl Driver {
         if counting.is_due(now, || (0..self.counts.ports()).all(|port| switch.is_idle(port))) {
             switch.update_lossy(now);
         }
-        while let Some(_) = self.parts.switch.handle_deadline(now, &mut self.counts) {}
+        while self.parts.switch.handle_deadline(now, &mut self.counts).is_some() {}
         for port in 0..self.counts.ports() {
             self.serve(now, port);
         }
@@ -248,8 +248,8 @@ impl Driver {
             let bytes = frames.bytes(frame);
             // The packet was forwarded before the neighbour was known.
             let has_destination = bytes[..6] != [0; 6];
-            if !has_destination && let Some(station) = port.station() {
-                bytes[..6].copy_from_slice(&station);
+            if !has_destination && let Some(mac) = port.mac_address() {
+                bytes[..6].copy_from_slice(&mac);
             } else if !has_destination {
                 port.counts.without_neighbour += 1;
                 frames.remove(frame);
@@ -291,9 +291,9 @@ impl Driver {
             let mtu = port.interface.mtu;
             look.check(&port.interface, mtu..=mtu)?;
             if port.find_neighbour(&table)
-                && let Some(station) = port.station()
+                && let Some(mac) = port.mac_address()
             {
-                self.parts.switch.tables().set_peer_address(number, station);
+                self.parts.switch.tables().set_peer_address(number, mac);
             }
         }
         Ok(())
@@ -303,7 +303,7 @@ impl Driver {
     pub fn report(&self) -> Report {
         let Parts { switch, ports, clock, .. } = &self.parts;
         let lateness = (self.arrivals.late(), self.departures.late());
-        Report::of(clock.now(), switch, ports, &self.counts, lateness)
+        Report::new(clock.now(), switch, ports, &self.counts, lateness)
     }
 }
 

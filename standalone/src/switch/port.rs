@@ -18,7 +18,7 @@ pub struct Port {
     pub pace: Pace,
     neighbour: Neighbour,
     /// The neighbour's MAC address, once it is known.
-    station: Option<[u8; 6]>,
+    mac: Option<[u8; 6]>,
     /// Counters of the port.
     pub counts: PortCounts,
 }
@@ -40,8 +40,8 @@ impl Port {
     /// A port that has sent nothing.
     pub fn new(settings: &StandalonePort, interface: Interface) -> Self {
         let neighbour = settings.neighbour;
-        let station = match neighbour {
-            Neighbour::Station(station) => Some(station),
+        let mac = match neighbour {
+            Neighbour::Mac(mac) => Some(mac),
             Neighbour::Address(_) => None,
         };
         Self {
@@ -49,14 +49,14 @@ impl Port {
             rate: settings.rate,
             pace: Pace::default(),
             neighbour,
-            station,
+            mac,
             counts: PortCounts::default(),
         }
     }
 
     /// The neighbour's MAC address, if it is known.
-    pub const fn station(&self) -> Option<[u8; 6]> {
-        self.station
+    pub const fn mac_address(&self) -> Option<[u8; 6]> {
+        self.mac
     }
 
     /// True if the kernel has to resolve the neighbour's address.
@@ -67,14 +67,14 @@ impl Port {
     /// Reads the neighbour's MAC address from the kernel's table. Returns true if it has changed.
     pub fn find_neighbour(&mut self, table: &NeighbourTable) -> bool {
         let Neighbour::Address(address) = self.neighbour else { return false };
-        match table.station_of(&self.interface.name, address) {
-            None if self.station.is_none() => {
+        match table.mac_address_of(&self.interface.name, address) {
+            None if self.mac.is_none() => {
                 neighbours::look_for(&self.interface, address);
                 false
             }
             // The kernel forgets neighbours without traffic.
             None => false,
-            found => std::mem::replace(&mut self.station, found) != found,
+            found => std::mem::replace(&mut self.mac, found) != found,
         }
     }
 }

@@ -143,7 +143,7 @@ pub struct StormReport {
 }
 
 impl Report {
-    pub(super) fn of(
+    pub(super) fn new(
         now: Picos,
         switch: &Switch<u32>,
         ports: &[Port],
@@ -154,7 +154,7 @@ impl Report {
         let dropped = |reason: &DropReason| (reason.name(), tables.dropped(*reason));
         let port = |(number, (port, pfc)): (u32, (&Port, &SentPfc))| PortReport {
             interface: port.interface.name.clone(),
-            neighbour: port.station().map(text_of),
+            neighbour: port.mac_address().map(text_of),
             received_frames: tables.received_frames(number),
             received_pfc: tables.received_pfc(number),
             sent_frames: port.counts.sent_frames,

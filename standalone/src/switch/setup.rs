@@ -39,7 +39,7 @@ struct Routes {
 impl Routes {
     /// The routes of the file. Addresses in the switch's `own` lead to no port: they belong to its stack, even if a
     /// route's prefix covers them.
-    fn of(settings: &StandaloneSwitch, own: impl IntoIterator<Item = Ipv4Addr>) -> Self {
+    fn new(settings: &StandaloneSwitch, own: impl IntoIterator<Item = Ipv4Addr>) -> Self {
         let mut ports_to = BTreeMap::<Prefix, Vec<u8>>::new();
         for (number, port) in (0..=u8::MAX).zip(&settings.ports) {
             for &(address, length) in &port.routes {
@@ -75,9 +75,9 @@ pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error
     let own = own_addresses();
     let own =
         own.map_err(|source| Error::System { step: "list the switch's addresses", source })?;
-    let routes = Routes::of(settings, own);
+    let routes = Routes::new(settings, own);
     let policy = switch_settings::policy(scenario);
-    let of_fabric = RouteTables::of(scenario, SWITCH);
+    let of_fabric = RouteTables::new(scenario, SWITCH);
     let capacity = switch_settings::capacity(scenario, SWITCH, &of_fabric);
     let row_count = u32::try_from(routes.rows.len()).expect("a switch has few routes");
     let capacity = Capacity {
@@ -95,19 +95,19 @@ pub fn start(settings: &StandaloneSwitch, hook: XdpHook) -> Result<Driver, Error
         began: clock.began(),
     };
     let (mut program, mut tables) = StandaloneProgram::load(&capacity, policy, hook, &surroundings)
-        .map_err(|error| Error::of_loading(Node::Switch, error))?;
+        .map_err(|error| Error::from_loading(Node::Switch, error))?;
     switch_settings::configure(scenario, SWITCH, of_fabric, None, &mut tables);
-    let stations: Vec<[u8; 6]> = interfaces.iter().map(|interface| interface.station).collect();
-    tables.stand_alone(&stations, &routes.groups, &routes.rows);
+    let mac_addresses: Vec<[u8; 6]> = interfaces.iter().map(|interface| interface.mac).collect();
+    tables.stand_alone(&mac_addresses, &routes.groups, &routes.rows);
     let mut config = switch_settings::switch_config(scenario, SWITCH);
-    for (port, station) in config.ports.iter_mut().zip(stations) {
-        port.address = station;
+    for (port, mac) in config.ports.iter_mut().zip(mac_addresses) {
+        port.address = mac;
     }
-    let socket = PacketSocket::open().map_err(Error::of_packet_socket)?;
+    let socket = PacketSocket::open().map_err(Error::from_packet_socket)?;
     for interface in &interfaces {
         program
             .attach(interface.index)
-            .map_err(|error| Error::of_attaching(Node::Switch, &interface.name, hook, error))?;
+            .map_err(|error| Error::from_attaching(Node::Switch, &interface.name, hook, error))?;
     }
     let ports = settings.ports.iter().zip(interfaces);
     let ports: Vec<Port> = ports.map(|(port, interface)| Port::new(port, interface)).collect();
@@ -160,7 +160,7 @@ neighbour = \"10.0.0.{number}\"\nroutes = [{routes}]\n"
         ];
         let settings = StandaloneSwitch::parse(&text.concat(), Path::new("switch.toml"), &[]);
         let settings = settings.unwrap_or_else(|error| panic!("{error}"));
-        let routes = Routes::of(&settings, [Ipv4Addr::new(10, 2, 0, 254)]);
+        let routes = Routes::new(&settings, [Ipv4Addr::new(10, 2, 0, 254)]);
         assert_eq!(routes.groups, [vec![1, 2], vec![0], vec![]]);
         let row = |address: [u8; 4]| routes.prefixes.row_of(u32::from_be_bytes(address));
         let group = |address| routes.rows[row(address).expect("a default route") as usize];

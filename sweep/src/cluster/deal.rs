@@ -10,7 +10,7 @@ use crate::{Plan, Run};
 /// loses only the runs under way.
 const TASK: Duration = Duration::from_mins(5);
 /// Min length of a task, when work is divided further to use idle processors.
-const SHORTEST_TASK: Duration = Duration::from_secs(10);
+const MIN_TASK: Duration = Duration::from_secs(10);
 /// Estimate of a run if none has been measured.
 const UNMEASURED: Duration = Duration::from_secs(1);
 
@@ -75,7 +75,7 @@ fn task_count(times: &[Duration], limits: &Limits) -> usize {
         // Whole rounds, so that no processor is idle in the last round.
         Some(at_once) if by_length > at_once => by_length.next_multiple_of(at_once),
         Some(at_once) => {
-            let by_shortest = usize::try_from(per(SHORTEST_TASK)).unwrap_or(usize::MAX);
+            let by_shortest = usize::try_from(per(MIN_TASK)).unwrap_or(usize::MAX);
             by_length.max(at_once.min(by_shortest))
         }
     };

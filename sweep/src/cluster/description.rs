@@ -45,8 +45,8 @@ pub struct Witness {
 
 impl Submitter {
     /// Describes this process.
-    pub fn of_this_process() -> Self {
-        let Manifest { version, host, .. } = Manifest::of_this_process();
+    pub fn for_this_process() -> Self {
+        let Manifest { version, host, .. } = Manifest::for_this_process();
         Self { version, build: build::name().to_owned(), host }
     }
 
@@ -58,7 +58,7 @@ impl Submitter {
     /// Returns the reason why this process may not execute tasks of the job; `None` if it may. All machines give an
     /// equal reason, so that a job with many tasks prints one line.
     pub fn refusal(&self) -> Option<String> {
-        let own = Self::of_this_process();
+        let own = Self::for_this_process();
         ((&self.version, &self.build) != (&own.version, &own.build)).then(|| {
             let (this, that) = (own.version_and_build(), self.version_and_build());
             format!(
@@ -72,17 +72,17 @@ impl Submitter {
 
 impl Description {
     /// Describes a job that this process submits.
-    pub fn of_this_process(
+    pub fn for_this_process(
         runs: usize,
         witness: Option<Witness>,
         options: BTreeMap<String, String>,
     ) -> Self {
-        Self { submitter: Submitter::of_this_process(), runs, witness, options }
+        Self { submitter: Submitter::for_this_process(), runs, witness, options }
     }
 
     /// Returns the run to repeat on this machine before others, if another kind of processor executed it.
     pub fn foreign_witness(&self) -> Option<&Witness> {
-        let processor = Manifest::of_this_process().processor;
+        let processor = Manifest::for_this_process().processor;
         self.witness.as_ref().filter(|witness| witness.processor != processor)
     }
 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_witness_of_another_kind_of_processor_is_repeated() {
-        let own = Manifest::of_this_process().processor;
+        let own = Manifest::for_this_process().processor;
         let of = |processor: &str| {
             let witness = Witness {
                 index: 0,
@@ -101,7 +101,7 @@ mod tests {
                 host: "login1".into(),
                 processor: processor.into(),
             };
-            Description::of_this_process(3, Some(witness), BTreeMap::new())
+            Description::for_this_process(3, Some(witness), BTreeMap::new())
         };
         let other = of("another");
         assert_eq!(other.foreign_witness(), other.witness.as_ref());
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn another_build_does_not_execute_tasks_and_all_machines_give_one_reason() {
-        let own = Submitter::of_this_process();
+        let own = Submitter::for_this_process();
         assert_eq!(own.refusal(), None);
         let other = Submitter { build: "0123".into(), ..own.clone() };
         let why = other.refusal().unwrap();

@@ -18,7 +18,7 @@ pub struct Inputs {
 
 impl Inputs {
     /// Copies the texts of a sweep.
-    pub fn of(sweep: &Sweep) -> Self {
+    pub fn new(sweep: &Sweep) -> Self {
         Self { sweep: sweep.text().to_owned(), scenario: sweep.scenario_text().to_owned() }
     }
 
@@ -61,7 +61,7 @@ file = "flows.csv"
         let options = SweepOptions::default();
         let before = Sweep::load(&file, &options).unwrap();
         let names = |sweep: &Sweep| [0, 1].map(|index| sweep.run(index).unwrap().0.id);
-        let (inputs, expected) = (Inputs::of(&before), names(&before));
+        let (inputs, expected) = (Inputs::new(&before), names(&before));
         write("a.toml", "half a sen");
         write("base.toml", &SCENARIO.replace("1ms", "2ms"));
         assert_eq!(names(&inputs.load(&file, &options).unwrap()), expected);

@@ -79,8 +79,8 @@ pub struct TaskRun {
 
 impl Report {
     /// Reports on a task on this machine.
-    pub fn of_this_machine(error: Option<Complaint>, failures: Vec<RunFailure>) -> Self {
-        let Manifest { host, processor, .. } = Manifest::of_this_process();
+    pub fn for_this_machine(error: Option<Complaint>, failures: Vec<RunFailure>) -> Self {
+        let Manifest { host, processor, .. } = Manifest::for_this_process();
         Self { host, processor, error, failures }
     }
 }
@@ -332,14 +332,14 @@ mod tests {
     use crate::made_up;
 
     #[test]
-    fn a_job_tells_its_tasks_what_to_run_and_they_tell_what_failed() {
+    fn a_job_names_the_runs_of_its_tasks_and_they_report_failures() {
         let temp = tempfile::tempdir().unwrap();
         let plan = made_up::plan();
         let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
         let options = [("--time".to_owned(), "30".to_owned())].into();
-        let description = Description::of_this_process(3, None, options);
+        let description = Description::for_this_process(3, None, options);
         let tasks = [vec![&plan.runs[5]], vec![&plan.runs[2], &plan.runs[0]]];
-        let inputs = Inputs::of(&plan.sweep);
+        let inputs = Inputs::new(&plan.sweep);
         job.describe(&description, &inputs, &tasks).unwrap();
         assert_eq!(job.description().unwrap(), description);
         assert_eq!(job.submitter().unwrap(), description.submitter);
@@ -360,7 +360,7 @@ mod tests {
 
         assert_eq!(job.reports().unwrap(), []);
         let failures = vec![RunFailure { index: 2, settings: "seed=3".into(), why: "no".into() }];
-        let report = Report::of_this_machine(None, failures);
+        let report = Report::for_this_machine(None, failures);
         for task in ["10", "9", "probe"] {
             job.report(task, &report).unwrap();
         }
@@ -377,7 +377,7 @@ mod tests {
         let job = JobFolder::claim(temp.path(), None).unwrap().unwrap();
         fs::create_dir(job.path().join(REPORTS)).unwrap();
         let error = Complaint::new("the sweep is not TOML").with_lines([" --> a.toml:1:1"]);
-        let report = Report::of_this_machine(Some(error.clone()), Vec::new());
+        let report = Report::for_this_machine(Some(error.clone()), Vec::new());
         job.report("0", &report).unwrap();
         assert_eq!(job.report_of("0").unwrap().and_then(|it| it.error), Some(error.clone()));
         // A task of another build has left the text alone.

@@ -18,7 +18,7 @@ use std::process::{Command, Output, Stdio};
 use super::{Error, JobFolder, Submitted};
 
 /// Max number of tasks in an array: Slurm's default of `MaxArraySize`.
-const MOST_TASKS: usize = 1000;
+const MAX_TASKS: usize = 1000;
 
 /// Capacity of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Capacity {
 /// If Slurm is missing or does not answer.
 pub fn capacity(partition: Option<&str>) -> Result<Capacity, Error> {
     let config = ask(Command::new("scontrol").args(["show", "config"]))?;
-    let tasks = answers::max_array_size(&config).map_or(MOST_TASKS, |most| most.min(MOST_TASKS));
+    let tasks = answers::max_array_size(&config).map_or(MAX_TASKS, |most| most.min(MAX_TASKS));
     let partitions = ask(Command::new("sinfo").args(["--all", "--noheader", "--format=%P|%C"]))?;
     let known = answers::partitions(&partitions);
     // Slurm accepts several partitions, and starts a task in the first that has room.
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_command_says_is_told() {
+    fn output_of_a_command_is_reported() {
         let mut command = Command::new("sh");
         let script = "echo 'sh: error: invalid partition specified: x' >&2; echo 'sh: error: failed' >&2; exit 1";
         let error = ask(command.args(["-c", script])).unwrap_err().to_string();

@@ -39,7 +39,7 @@ impl RunProgress {
     }
 
     /// Shows the run's progress.
-    pub fn tell(&mut self, progress: Progress) {
+    pub fn show(&mut self, progress: Progress) {
         let elapsed = now() - self.started;
         let Some(bar) = &self.bar else {
             if let Some(line) = self.course.line(elapsed, progress) {

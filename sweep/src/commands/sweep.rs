@@ -128,7 +128,7 @@ impl CommandError {
     fn complaint(&self) -> Complaint {
         match self {
             Self::Scenario(error) => error.into(),
-            Self::Results(error) => Complaint::of(error),
+            Self::Results(error) => Complaint::from_error(error),
             Self::Text(message) => message.into(),
             Self::Complaint(complaint) => complaint.clone(),
         }
@@ -175,7 +175,7 @@ fn run_one(arguments: &Arguments, index: usize) -> Result<Exit, CommandError> {
         return Ok(super::answer(&text, &found(true), Exit::Success));
     }
     let mut exit = Exit::Interrupted;
-    let mut progress = SweepProgress::of_lines(1);
+    let mut progress = SweepProgress::for_lines(1);
     crate::execute(&sweep, &[&run], &folder, 1, interrupted, |run, news| {
         exit = match news {
             News::UnderWay { progress: so_far, duration } => {
@@ -206,11 +206,11 @@ fn write_tables(arguments: &Arguments) -> Result<Exit, CommandError> {
     let out = existing_out(arguments)?;
     let folder = SweepFolder::claim(&out, plan.sweep.text(), plan.format(), Claim::Alone)?;
     let advice = "the same command without --tables runs the others";
-    Ok(report(&plan, &Completed { advice, ..Completed::of(&plan, &folder)? }))
+    Ok(report(&plan, &Completed { advice, ..Completed::new(&plan, &folder)? }))
 }
 
 fn load(arguments: &Arguments) -> Result<Plan, CommandError> {
-    Ok(Plan::of(Sweep::load(&arguments.file, &arguments.options())?)?)
+    Ok(Plan::new(Sweep::load(&arguments.file, &arguments.options())?)?)
 }
 
 fn run_all(arguments: &Arguments) -> Result<Exit, CommandError> {
@@ -250,7 +250,7 @@ pub struct Completed {
 
 impl Completed {
     /// Surveys a folder's complete runs, and writes their tables.
-    fn of(plan: &Plan, folder: &SweepFolder) -> Result<Self, CommandError> {
+    fn new(plan: &Plan, folder: &SweepFolder) -> Result<Self, CommandError> {
         let (survey, tables) = folder.write_tables(plan)?;
         Ok(Self {
             survey,

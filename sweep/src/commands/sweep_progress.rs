@@ -36,16 +36,16 @@ pub struct SweepProgress {
 impl SweepProgress {
     /// Starts the progress of a sweep of `runs`, of which `earlier` are complete.
     pub fn new(runs: usize, earlier: usize) -> Self {
-        Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {eta} left  {wide_msg}")
+        Self::for_template(runs, earlier, "{bar:12} {pos} of {len} runs, {eta} left  {wide_msg}")
     }
 
     /// Starts the progress of a job on a cluster, whose remaining time is unknown.
-    pub fn of_job(runs: usize, earlier: usize) -> Self {
-        Self::of_template(runs, earlier, "{bar:12} {pos} of {len} runs, {wide_msg}")
+    pub fn for_job(runs: usize, earlier: usize) -> Self {
+        Self::for_template(runs, earlier, "{bar:12} {pos} of {len} runs, {wide_msg}")
     }
 
     /// The message is cut to the width of the terminal, because a second line would not be erased.
-    fn of_template(runs: usize, earlier: usize, template: &str) -> Self {
+    fn for_template(runs: usize, earlier: usize, template: &str) -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template(template).expect("it is well-formed");
             let bar = ProgressBar::new(runs as u64).with_style(style);
@@ -55,11 +55,11 @@ impl SweepProgress {
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
-        Self { bar, ended: earlier, ..Self::of_lines(runs) }
+        Self { bar, ended: earlier, ..Self::for_lines(runs) }
     }
 
     /// Starts the progress of `runs` runs, without a bar.
-    pub fn of_lines(runs: usize) -> Self {
+    pub fn for_lines(runs: usize) -> Self {
         Self {
             bar: None,
             runs,

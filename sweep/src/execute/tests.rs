@@ -107,7 +107,7 @@ file = "flows.csv"
     fs::write(folder.join("sweep.toml"), "scenario = \"base.toml\"").unwrap();
     write_flows(folder, bytes);
     let sweep = Sweep::load(&folder.join("sweep.toml"), &SweepOptions::default());
-    sweep.and_then(Plan::of).unwrap_or_else(|error| panic!("{error}"))
+    sweep.and_then(Plan::new).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn write_flows(folder: &Path, bytes: u64) {

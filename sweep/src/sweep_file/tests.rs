@@ -17,7 +17,7 @@ kind = "kernel"
 "#;
 
 /// A sweep of a scenario with this many flows.
-fn of_flows(flows: usize, text: &str) -> Result<Sweep, String> {
+fn sweep_of_flows(flows: usize, text: &str) -> Result<Sweep, String> {
     let flow = "[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1kB\"\n";
     let scenario = format!("{SCENARIO}{}", flow.repeat(flows));
     let text = format!("scenario = \"base.toml\"\n{text}");
@@ -28,7 +28,7 @@ fn of_flows(flows: usize, text: &str) -> Result<Sweep, String> {
 }
 
 fn sweep(text: &str) -> Result<Sweep, String> {
-    of_flows(1, text)
+    sweep_of_flows(1, text)
 }
 
 /// Returns the title of the error that a sweep causes.
@@ -103,7 +103,7 @@ fn a_sweep_keeps_its_text_and_labels_its_values_as_they_are_written() {
 #[test]
 fn keys_that_only_begin_alike_are_apart() {
     let bytes = |flow| format!("\"flows.{flow}.bytes\" = [\"2kB\"]\n");
-    assert!(of_flows(11, &format!("[matrix]\n{}{}", bytes(1), bytes(10))).is_ok());
+    assert!(sweep_of_flows(11, &format!("[matrix]\n{}{}", bytes(1), bytes(10))).is_ok());
 }
 
 #[test]

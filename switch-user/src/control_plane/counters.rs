@@ -64,7 +64,7 @@ impl SwitchTables {
     /// The egress queues of every port, the control queue first.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
         let places = self.rows.egress_queues.len() >> self.rows.config[0].port_shift;
-        (0..places).map(QueueId::of_place)
+        (0..places).map(QueueId::from_place)
     }
 
     /// Returns descriptions of counters that are not back at zero in a drained switch under `policy`; empty if all are.

@@ -80,7 +80,7 @@ impl SwitchProgram {
                 let program = xdp(&mut self.ebpf, name)?;
                 let id = program.attach_to_if_index(interface_index, hook.mode());
                 let link = id.and_then(|id| program.take_link(id)).map_err(failed)?;
-                FdLink::try_from(link).map_err(|error| failed(of_link(error)))?
+                FdLink::try_from(link).map_err(|error| failed(link_error_source(error)))?
             }
             ByLink::Tcx => {
                 let interface = interface_name(name, interface_index)?;
@@ -88,7 +88,7 @@ impl SwitchProgram {
                 let order = TcAttachOptions::TcxOrder(LinkOrder::default());
                 let id = program.attach_with_options(&interface, TcAttachType::Ingress, order);
                 let link = id.and_then(|id| program.take_link(id)).map_err(failed)?;
-                FdLink::try_from(link).map_err(|error| failed(of_link(error)))?
+                FdLink::try_from(link).map_err(|error| failed(link_error_source(error)))?
             }
         };
         Ok(Attachment { link, program: name })
@@ -107,6 +107,6 @@ pub fn at_tcx(interface: &str, egress: bool) -> io::Result<Vec<(u32, String)>> {
     Ok(programs.iter().map(named).collect())
 }
 
-fn of_link(error: LinkError) -> Source {
+fn link_error_source(error: LinkError) -> Source {
     io::Error::other(error).into()
 }

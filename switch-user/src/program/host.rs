@@ -46,7 +46,7 @@ impl HostProgram {
         let Some(Map::Array(config)) = ebpf.map(names::CONFIG) else {
             return Err(ProgramError::Missing(names::CONFIG));
         };
-        let mut config = Region::<SwitchConfig>::of_array(config.fd().as_fd(), 1)?;
+        let mut config = Region::<SwitchConfig>::from_array(config.fd().as_fd(), 1)?;
         config.write(0, SwitchConfig { first_interface_index, ..SwitchConfig::default() });
         Ok(Self { ebpf, hook, first_interface_index, name })
     }

@@ -66,7 +66,7 @@ impl StandaloneProgram {
         let (mut program, tables) =
             SwitchProgram::start(loader.load(OBJECT)?, hook.into(), *capacity)?;
         let turn = match program.ebpf.map(names::TURN) {
-            Some(Map::Array(turn)) => Region::of_array(turn.fd().as_fd(), 1)?,
+            Some(Map::Array(turn)) => Region::from_array(turn.fd().as_fd(), 1)?,
             _ => return Err(ProgramError::Missing(names::TURN)),
         };
         number_ports(&mut program, interfaces)

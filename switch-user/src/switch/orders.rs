@@ -23,7 +23,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer: &mut O,
     ) {
         if let HopControl::Classes(pauses) = control {
-            for priority in priority::of_mask(pauses.named) {
+            for priority in priority::in_mask(pauses.named) {
                 let until = self.tables.pause_expiry(port.into(), priority);
                 let quanta = Some(pauses.quanta[priority.index()]);
                 let received = Event::PauseReceived { port, priority, until, quanta };
@@ -53,7 +53,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
             if let HopControl::Classes(pauses) = order.control
                 && !self.states.is_empty()
             {
-                let class = Priority::of_bits(pauses.named.trailing_zeros());
+                let class = Priority::from_bits(pauses.named.trailing_zeros());
                 self.look_at_state(now, port, class, observer);
             }
         }
@@ -70,7 +70,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     ) {
         let level = if priority.is_some() { PauseLevel::Queue } else { PauseLevel::Port };
         let lossless = self.tables.settings().lossless_classes;
-        let class = priority.unwrap_or(Priority::of_bits(lossless.trailing_zeros()));
+        let class = priority.unwrap_or(Priority::from_bits(lossless.trailing_zeros()));
         let Some(order) = self.renewal(now, port, class, level, pause) else { return };
         observer.event(now, &self.tables, Event::PausesTested { port });
         let event = if order.resumes { PauseEvent::Resume } else { PauseEvent::Refresh };
@@ -88,7 +88,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         level: PauseLevel,
         pause: u32,
     ) -> Option<Order> {
-        let at = Ingress::of(&self.tables, self.config.policy, port.into(), class)?;
+        let at = Ingress::new(&self.tables, self.config.policy, port.into(), class)?;
         S::renewal(&at, level, pause, now.to_nanos())
     }
 
@@ -151,7 +151,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
                 self.timers.set(due, Timer::PauseRefresh { port, priority: None, pause });
             }
             PauseLevel::Queue => {
-                for priority in priority::of_mask(pauses.named) {
+                for priority in priority::in_mask(pauses.named) {
                     let priority = Some(priority);
                     self.timers.set(due, Timer::PauseRefresh { port, priority, pause });
                 }
@@ -174,7 +174,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         observer.event(now, &self.tables, Event::PfcQueued(queued));
         self.report_pause(now, port, order, (resumed, PauseEvent::Resume), observer);
         let due = now + self.config.ports[usize::from(port)].refresh_period;
-        for class in priority::of_mask(pauses.paused()) {
+        for class in priority::in_mask(pauses.paused()) {
             let pause = self.tables.ingress(port.into(), class).pauses.load();
             let renewed = self
                 .renewal(now, port, class, PauseLevel::Queue, pause)

@@ -20,7 +20,7 @@ pub struct PfcSent {
 impl PfcSent {
     /// Counts a frame.
     pub fn count(&mut self, frame: &ClassPauses) {
-        for class in priority::of_mask(frame.named) {
+        for class in priority::in_mask(frame.named) {
             let class = class.index();
             *if frame.quanta[class] > 0 {
                 &mut self.pauses[class]

@@ -148,7 +148,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
     fn paused(&self, port: u32, now: Nanos) -> Option<QueueSet> {
         let mut paused = S::paused(&self.tables, self.config.policy, port, now);
         let settings = self.tables.settings();
-        for priority in priority::of_mask(settings.lossless_classes) {
+        for priority in priority::in_mask(settings.lossless_classes) {
             if self.tables.is_paused(port, priority, now) {
                 let queues = settings.queues_of(priority).queues();
                 paused = Some(paused.map_or(queues, |others| others.or(queues)));

@@ -83,7 +83,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         if self.states.is_empty() {
             return None;
         }
-        let state = self.state(port, Priority::of_bits(classes.trailing_zeros()))?;
+        let state = self.state(port, Priority::from_bits(classes.trailing_zeros()))?;
         let IngressState { victim, victim_before_pause, .. } = state;
         let victim = if event == PauseEvent::Pause { victim_before_pause } else { victim };
         Some(if victim { PortState::Victim } else { PortState::Normal })

@@ -150,7 +150,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let row = self.tables.port(port.into()).expect("it came in at a port of the switch");
         // Rounded to nanoseconds, as in the tables.
         let nanos = at.to_nanos().0;
-        for class in priority::of_mask(pauses.named & lossless) {
+        for class in priority::in_mask(pauses.named & lossless) {
             let end = nanos + duration_ns(row, pauses.quanta[class.index()]);
             let [binds, until] =
                 [nanos + row.response_ns.load(), end].map(|at| Picos::from_nanos(units::Nanos(at)));

@@ -241,7 +241,7 @@ impl<S: Scheme> Bench<S> {
         length: u32,
     ) -> Reaction {
         let fields = Ipv4Fields {
-            station: address_to_u64(address(from)),
+            mac: address_to_u64(address(from)),
             destination: FIRST_HOST_ADDRESS + u32::from(to),
             type_of_service: class.number() << 5,
             ttl: 64,
@@ -292,7 +292,7 @@ impl<S: Scheme> Bench<S> {
     }
 
     /// Returns the events that the observer received since the last call.
-    fn told(&mut self) -> Vec<Event> {
+    fn observed(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.log.0)
     }
 
@@ -368,18 +368,18 @@ fn a_packet_is_queued_and_sent() {
     assert_eq!(bench.sends(Picos(0), OUT), Some(last(1)));
     assert_eq!(bench.sends(Picos(0), OUT), None);
     let admitted = Admitted { port: IN, egress: OUT, slot: 0, length: LENGTH };
-    assert_eq!(bench.told(), [Event::Admitted(admitted), departed([IN, OUT], LENGTH)]);
+    assert_eq!(bench.observed(), [Event::Admitted(admitted), departed([IN, OUT], LENGTH)]);
     assert!(bench.is_empty() && bench.deadlines().is_empty() && bench.woken().is_empty());
 }
 
 #[test]
-fn a_dropped_frame_is_told_and_not_kept() {
+fn a_dropped_frame_is_reported_and_not_kept() {
     let mut bench = Bench::new();
     let reaction = bench.packet(Picos(0), [IN, OUT], LOSSY, LENGTH);
     assert_eq!(reaction, Reaction::default());
     let reason = DropReason::LossyThreshold;
-    let told = Event::Dropped { port: IN, reason, priority: Some(LOSSY), length: LENGTH };
-    assert_eq!(bench.told(), [told]);
+    let expected = Event::Dropped { port: IN, reason, priority: Some(LOSSY), length: LENGTH };
+    assert_eq!(bench.observed(), [expected]);
     assert_eq!(bench.switch.tables().dropped(reason), 1);
     assert!(bench.is_empty());
 }

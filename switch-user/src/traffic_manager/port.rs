@@ -52,7 +52,7 @@ impl Port {
         };
         assert!(quantum != Some(0), "a quantum is not zero");
         // The last queue's turn is over when the port starts, so the first round begins at queue 0.
-        let current = QueueId::of_place(data_queues);
+        let current = QueueId::from_place(data_queues);
         Self {
             first_queue,
             queues: 1 + data_queues,

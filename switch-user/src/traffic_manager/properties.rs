@@ -52,7 +52,7 @@ fn event() -> impl Strategy<Value = Event> {
     // Few of the queues, so that some become long, and both ends of each half of the mask.
     let queue = || {
         let place = prop_oneof![0..4_usize, 62..68_usize, 126..PLACES];
-        place.prop_map(QueueId::of_place)
+        place.prop_map(QueueId::from_place)
     };
     prop_oneof![
         6 => (0..2_usize, queue(), 60..=9000_u32, any::<u16>()).prop_map(
@@ -60,8 +60,8 @@ fn event() -> impl Strategy<Value = Event> {
         ),
         6 => (0..2_usize, any::<u128>(), any::<u128>(), any::<bool>()).prop_map(
             |(port, some, more, control)| {
-                let control = if control { QueueSet::of(QueueId::CONTROL) } else { NONE };
-                Event::Select { port, paused: QueueSet::of_flow_queues(some & more).or(control) }
+                let control = if control { QueueSet::from_queue(QueueId::CONTROL) } else { NONE };
+                Event::Select { port, paused: QueueSet::from_flow_queues(some & more).or(control) }
             }
         ),
         1 => (0..2_usize, queue()).prop_map(|(port, queue)| Event::TakeFirst { port, queue }),
@@ -81,7 +81,7 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
-        let last = QueueId::of_place(MAX_DATA_QUEUES);
+        let last = QueueId::from_place(MAX_DATA_QUEUES);
         let queues = vec![VecDeque::new(); PLACES];
         Self { queues, last, deficits: vec![0; PLACES], turns: [last; 8] }
     }
@@ -112,7 +112,7 @@ impl Model {
 
     fn non_empty(&self) -> QueueSet {
         let waiting = (0..PLACES).filter(|&place| !self.queues[place].is_empty());
-        waiting.map(QueueId::of_place).map(QueueSet::of).fold(NONE, QueueSet::or)
+        waiting.map(QueueId::from_place).map(QueueSet::from_queue).fold(NONE, QueueSet::or)
     }
 }
 
@@ -152,7 +152,7 @@ fn play(scheduler: Scheduler, events: Vec<Event>) {
         for (number, model) in models.iter().enumerate() {
             assert_eq!(manager.non_empty(number), model.non_empty());
             for (place, packets) in model.queues.iter().enumerate() {
-                let queue = QueueId::of_place(place);
+                let queue = QueueId::from_place(place);
                 let bytes: u64 = packets.iter().map(|packet| u64::from(packet.length())).sum();
                 assert_eq!(manager.queue_bytes(number, queue), bytes);
                 assert_eq!(manager.queue_packets(number, queue) as usize, packets.len());
@@ -185,7 +185,7 @@ fn check(
         };
         let highest = eligible.iter().map(own).max().expect("a queue may send");
         let group = eligible.iter().filter(|queue| own(*queue) == highest);
-        let group = group.map(QueueSet::of).fold(NONE, QueueSet::or);
+        let group = group.map(QueueSet::from_queue).fold(NONE, QueueSet::or);
         assert_eq!(queue, model.serve(group, highest, quantum), "the highest priority first");
     } else if let Scheduler::Dwrr { quantum } = scheduler {
         assert_eq!(queue, model.serve(eligible, 0, quantum), "the one whose turn it is");
@@ -228,7 +228,7 @@ proptest! {
         lengths in proptest::collection::vec(60..=MTU, 1..97),
     ) {
         let mut manager = one_port(Scheduler::RoundRobin);
-        let queues: Vec<QueueId> = QueueSet::of_flow_queues(backlogged).iter().collect();
+        let queues: Vec<QueueId> = QueueSet::from_flow_queues(backlogged).iter().collect();
         let length_of = |slot: u32| lengths[slot as usize % lengths.len()];
         for (slot, &queue) in (0..).zip(&queues) {
             manager.enqueue(0, queue, packet(slot, length_of(slot), 0));
@@ -276,7 +276,7 @@ proptest! {
             Some(_) => backlogged & several | 1 << 70,
             None => backlogged,
         };
-        let queues: Vec<QueueId> = QueueSet::of_flow_queues(backlogged).iter().collect();
+        let queues: Vec<QueueId> = QueueSet::from_flow_queues(backlogged).iter().collect();
         let length_of =
             |slot: u32, turn: usize| lengths[(slot as usize * 7 + turn) % lengths.len()];
         for (n, &queue) in queues.iter().enumerate() {
@@ -320,7 +320,7 @@ proptest! {
         let mut least_lead = 0;
         for turn in 0..2000 {
             let paused = u128::from(turn < 1000 && pauses[turn % pauses.len()]);
-            let paused = QueueSet::of_flow_queues(paused);
+            let paused = QueueSet::from_flow_queues(paused);
             let Some(Selection { slot, queue, length, .. }) = manager.select(0, Some(paused)) else {
                 panic!("queue 1 is never paused");
             };
@@ -362,7 +362,7 @@ fn round_robin_serves_a_packet_from_each_queue_and_skips_those_that_are_paused()
     {
         manager.enqueue(0, QueueId::data(queue), packet(slot as u32, length, 0));
     }
-    let first = QueueSet::of_flow_queues(1);
+    let first = QueueSet::from_flow_queues(1);
     assert_eq!(manager.select(0, Some(first)).map(|it| it.queue.number()), Some(1));
     assert_eq!(manager.prefetch_next(0).map(|packet| packet.slot), Some(0));
     assert_eq!(drain(&mut manager), [4, 0, 1, 4, 4]);
@@ -375,7 +375,7 @@ fn the_control_queue_goes_first_and_takes_no_turn() {
         let queue = if slot < 2 { QueueId::data(0) } else { QueueId::CONTROL };
         manager.enqueue(0, queue, packet(slot, 800, 0));
     }
-    let control = QueueSet::of(QueueId::CONTROL);
+    let control = QueueSet::from_queue(QueueId::CONTROL);
     assert_eq!(
         manager.select(0, Some(control)).unwrap().queue,
         QueueId::data(0),
@@ -422,7 +422,7 @@ fn a_paused_queue_resumes_its_turn_with_the_deficit_it_kept() {
         manager.enqueue(0, QueueId::data(slot as u8 / 4), packet(slot, 800, 0));
     }
     let order = [0, 1, 1, 1, 0, 0, 0, 0].map(|data| {
-        let selection = manager.select(0, Some(QueueSet::of_flow_queues(data)));
+        let selection = manager.select(0, Some(QueueSet::from_flow_queues(data)));
         selection.unwrap().queue.number()
     });
     // Queue 0 sends one packet, misses a round and a half, and comes back with 800 bytes of credit.

@@ -41,9 +41,9 @@ fn assert_ended(run: &Run) {
             panic!("it never ended: {summary:#?}")
         }
     }
-    for circle in run.deadlocks().rows() {
-        let confirmed = !circle.text("confirmed_ns").is_empty();
-        assert!(!confirmed || circle.text("end_ns").is_empty(), "it dissolved: {circle:?}");
+    for cycle in run.deadlocks().rows() {
+        let confirmed = !cycle.text("confirmed_ns").is_empty();
+        assert!(!confirmed || cycle.text("end_ns").is_empty(), "it dissolved: {cycle:?}");
     }
 }
 

@@ -78,7 +78,7 @@ pub fn no_head_of_line_blocking(run: Runner) {
 
 /// For these flows, each pause names the flows that it holds at the paused node. In a single queue, these include the
 /// flow that goes elsewhere.
-pub fn pauses_tell_what_they_hold(run: Runner) {
+pub fn pauses_report_what_they_hold(run: Runner) {
     let sources = ["h0", "h1", "h5", "h6"];
     let flows: String = sources.iter().map(|source| flow(source, "h4", 1000, 3)).collect();
     let text = dumbbell(&(flows + &flow("h2", "h7", 1000, 3)));

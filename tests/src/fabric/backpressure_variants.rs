@@ -45,15 +45,16 @@ pub fn shortest_remaining_first(run: Runner) {
     let left = |frame: &super::capture::CapturedFrame| frame.data().map(|packet| packet.remaining);
     let frames = srf.frames();
     let of_short = super::capture::wire_named(srf.scenario.fabric(), "h5->s1");
-    let told: Vec<u64> = frames
+    let sent: Vec<u64> = frames
         .iter()
         .filter(|frame| frame.wire == of_short)
         .filter_map(left)
         .map(RemainingSize::bytes)
         .collect();
-    assert_eq!(told.len(), 200);
-    let expected = |packet: usize| RemainingSize::of(200_000 - 1000 * packet as u64).bytes();
-    assert!(told.iter().enumerate().all(|(packet, bytes)| *bytes == expected(packet)), "{told:?}");
+    assert_eq!(sent.len(), 200);
+    let expected =
+        |packet: usize| RemainingSize::from_bytes(200_000 - 1000 * packet as u64).bytes();
+    assert!(sent.iter().enumerate().all(|(packet, bytes)| *bytes == expected(packet)), "{sent:?}");
 }
 
 /// Two classes with four queues each: flows of the higher one have the link to themselves.
@@ -79,7 +80,7 @@ pub fn strict_classes(run: Runner) {
 }
 
 /// An incast of more flows than there are queues, and another flow to the same host: with labels the incast has one
-/// queue, so the flow has half of the link, and its packets are not told apart from others by their DSCP.
+/// queue, so the flow has half of the link, and its packets are not distinguished from others by their DSCP.
 pub fn labelled_incasts(run: Runner) {
     let incast = "[[flows]]\nkind = \"incast\"\nsenders = [\"h0\", \"h1\", \"h2\", \"h5\", \"h6\", \"h7\"]\n\
                   receiver = \"h4\"\nbytes = \"200kB\"\n";

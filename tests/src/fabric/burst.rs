@@ -120,7 +120,7 @@ pub fn bursts() -> impl Strategy<Value = Burst> {
 
 impl Burst {
     /// The one of [`bursts`] that a seed stands for.
-    pub fn of_seed(seed: u64) -> Self {
+    pub fn from_seed(seed: u64) -> Self {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);

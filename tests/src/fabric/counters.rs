@@ -94,8 +94,12 @@ pub fn assert_counters(run: &Run) {
         let name = format!("PG_{}_DROPPED_PACKETS", row.text("priority"));
         *dropped.entry((row.text("node").to_owned(), row.number("port"), name)).or_default() += 1;
     }
-    let told = counters.iter().filter(|((.., counter), _)| counter.ends_with("DROPPED_PACKETS"));
-    assert_eq!(told.map(|(key, value)| (key.clone(), *value)).collect::<BTreeMap<_, _>>(), dropped);
+    let recorded =
+        counters.iter().filter(|((.., counter), _)| counter.ends_with("DROPPED_PACKETS"));
+    assert_eq!(
+        recorded.map(|(key, value)| (key.clone(), *value)).collect::<BTreeMap<_, _>>(),
+        dropped
+    );
 }
 
 /// Frames, pauses and drops, of runs without losses, with lost PAUSE frames, with refreshes, and cut by their duration.

@@ -17,9 +17,9 @@ const FORWARD: &str = "spine0->leaf1 leaf1->spine1 spine1->leaf2 leaf2->spine0";
 const BACK: &str = "leaf1->spine0 spine0->leaf2 leaf2->spine1 spine1->leaf1";
 
 /// Rows of `deadlocks.csv` as (onset, confirmed, end, queues).
-fn circles(run: &Run) -> Vec<(u64, Option<u64>, Option<u64>, String)> {
-    let circles = run.deadlocks();
-    for row in circles.rows() {
+fn cycles(run: &Run) -> Vec<(u64, Option<u64>, Option<u64>, String)> {
+    let cycles = run.deadlocks();
+    for row in cycles.rows() {
         let of_each = |column| row.text(column).split(' ').count();
         assert_eq!(of_each("priorities"), of_each("queues"));
         assert_eq!(of_each("levels"), of_each("queues"));
@@ -28,10 +28,10 @@ fn circles(run: &Run) -> Vec<(u64, Option<u64>, Option<u64>, String)> {
         let maybe = |column| (!row.text(column).is_empty()).then(|| row.number(column));
         let queues = row.text("queues").to_owned();
         let (onset, end) = (row.number("onset_ns"), maybe("end_ns"));
-        assert!(end.is_none_or(|end| end > onset), "a circle ends after it has begun");
+        assert!(end.is_none_or(|end| end > onset), "a cycle ends after it has begun");
         (onset, maybe("confirmed_ns"), end, queues)
     };
-    circles.rows().iter().map(row).collect()
+    cycles.rows().iter().map(row).collect()
 }
 
 /// The first cycle closes at the same instant whether the run stops there or not; only the end differs.
@@ -39,7 +39,7 @@ pub fn figure_16(run: Runner) {
     let first = (31_724, Some(33_120), None, BACK.to_owned());
     let second = (43_415, Some(54_724), None, FORWARD.to_owned());
     let stopped = run(DEADLOCK, &[]);
-    assert_eq!(circles(&stopped), std::slice::from_ref(&first));
+    assert_eq!(cycles(&stopped), std::slice::from_ref(&first));
     stopped.assert_lossless();
     let summary = &stopped.summary;
     assert_eq!((summary.ended, summary.emulated_ns), (RunEnd::Deadlock, 33_120));
@@ -56,7 +56,7 @@ pub fn figure_16(run: Runner) {
     assert!(stopped.flows().rows().iter().all(|row| row.text("fct_ns").is_empty()));
 
     let to_the_end = run(DEADLOCK, &["stop=done", "duration=2ms"]);
-    assert_eq!(circles(&to_the_end), [first, second]);
+    assert_eq!(cycles(&to_the_end), [first, second]);
     assert!(!to_the_end.is_sound());
     let totals = DeadlockTotals { deadlocks: 2, surviving_refresh: 2, ..totals };
     assert_eq!((to_the_end.summary.ended, to_the_end.summary.deadlock), (RunEnd::Duration, totals));
@@ -75,7 +75,7 @@ pub fn under_dsh(run: Runner) {
         (4787, Some(16_089), None, FORWARD.to_owned()),
         (4700, Some(16_089), None, BACK.to_owned()),
     ];
-    assert_eq!(circles(&run), expected);
+    assert_eq!(cycles(&run), expected);
     run.assert_lossless();
     for row in run.deadlocks().rows() {
         assert_eq!(
@@ -109,11 +109,11 @@ pub fn of_ports(run: Runner) {
         (21_244, Some(22_640), None, BACK.to_owned()),
         (21_437, Some(22_833), None, FORWARD.to_owned()),
     ];
-    assert_eq!(circles(&by_port), expected);
+    assert_eq!(cycles(&by_port), expected);
     let table = by_port.deadlocks();
-    let circle = &table.rows()[1];
-    assert_eq!(circle.text("priorities"), "5 3 5 3");
-    assert_eq!(circle.text("levels"), "port port port port");
+    let cycle = &table.rows()[1];
+    assert_eq!(cycle.text("priorities"), "5 3 5 3");
+    assert_eq!(cycle.text("levels"), "port port port port");
     assert_eq!((by_port.summary.ended, by_port.summary.flows_completed), (RunEnd::Duration, 0));
     let renewed = by_port.pauses();
     let mut renewed = renewed.with("event", "xoff-refresh");
@@ -123,7 +123,7 @@ pub fn of_ports(run: Runner) {
     let by_queue = run(&text, &[&settings[..], &["switch.buffer=900kB"]].concat());
     by_queue.assert_lossless();
     assert_ne!(by_queue.summary.pause_frames, 0);
-    assert_eq!(circles(&by_queue), []);
+    assert_eq!(cycles(&by_queue), []);
     assert_eq!((by_queue.summary.ended, by_queue.summary.flows_completed), (RunEnd::Drained, 16));
 }
 
@@ -151,14 +151,14 @@ pub fn insurance_that_stays(run: Runner) {
         (50_201, None, Some(213_415), BACK.to_owned()),
         (215_508, Some(216_904), None, BACK.to_owned()),
     ];
-    assert_eq!(circles(&stopped), expected);
+    assert_eq!(cycles(&stopped), expected);
     let table = stopped.deadlocks();
-    let circle = &table.rows()[1];
-    assert_eq!(circle.text("priorities"), "3 5 5 3");
-    assert_eq!(circle.text("levels"), "port queue port queue");
+    let cycle = &table.rows()[1];
+    assert_eq!(cycle.text("priorities"), "3 5 5 3");
+    assert_eq!(cycle.text("levels"), "port queue port queue");
     // The deadlock lasts, with every pause renewed.
     let on = run(&text, &[&settings[..], &["stop=done", "duration=2ms"]].concat());
-    assert_eq!(circles(&on), circles(&stopped));
+    assert_eq!(cycles(&on), cycles(&stopped));
     assert_eq!(on.summary.ended, RunEnd::Duration);
     assert_eq!(on.summary.flows_completed, stopped.summary.flows_completed);
     // With shared headroom insurance moves, and all complete.
@@ -168,7 +168,7 @@ pub fn insurance_that_stays(run: Runner) {
 }
 
 /// PAUSE alone does not make a deadlock: not if routes have no cycle, and not if queues wait in a line.
-pub fn pauses_without_a_circle(run: Runner) {
+pub fn pauses_without_a_cycle(run: Runner) {
     for overrides in [
         ["topology.failed_links=[]", "switch.buffer=600kB"],
         ["topology.failed_links=[[\"spine0\", \"leaf3\"]]", "switch.buffer=600kB"],
@@ -177,34 +177,34 @@ pub fn pauses_without_a_circle(run: Runner) {
         let run = run(DEADLOCK, &overrides);
         run.assert_lossless();
         assert_ne!(run.summary.pause_frames, 0, "{overrides:?}");
-        assert_eq!(circles(&run), [], "{overrides:?}");
+        assert_eq!(cycles(&run), [], "{overrides:?}");
         assert_eq!(run.summary.deadlock, DeadlockTotals::default());
         assert_eq!((run.summary.ended, run.summary.flows_completed), (RunEnd::Drained, 16));
     }
 }
 
 /// A cycle from which a packet can leave is not a deadlock: it dissolves, and the run goes on.
-pub fn a_passing_circle(run: Runner) {
+pub fn a_passing_cycle(run: Runner) {
     let run = run(DEADLOCK, &["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"]);
     run.assert_lossless();
     assert_eq!(run.summary.deadlock, DeadlockTotals { dissolved: 1, ..DeadlockTotals::default() });
     assert_eq!((run.summary.ended, run.summary.flows_completed), (RunEnd::Drained, 16));
-    let circles = circles(&run);
-    let [(onset, None, Some(end), _)] = circles.as_slice() else { panic!("{circles:?}") };
+    let cycles = cycles(&run);
+    let [(onset, None, Some(end), _)] = cycles.as_slice() else { panic!("{cycles:?}") };
     assert!(onset < end);
 }
 
 /// Pauses come and go faster than the watch is notified: each cycle is found once.
-pub fn circles_of_short_pauses(run: Runner) {
+pub fn cycles_of_short_pauses(run: Runner) {
     for buffer in ["900kB", "1200kB", "1500kB"] {
         let buffer = format!("switch.buffer={buffer}");
         let run = run(DEADLOCK, &["stop=done", "duration=300us", &buffer]);
-        let circles = circles(&run);
-        assert!(!circles.is_empty(), "{buffer}");
-        for (number, (onset, _, _, queues)) in circles.iter().enumerate() {
+        let cycles = cycles(&run);
+        assert!(!cycles.is_empty(), "{buffer}");
+        for (number, (onset, _, _, queues)) in cycles.iter().enumerate() {
             let is_same =
                 |(at, _, _, others): &(u64, _, _, String)| at == onset && others == queues;
-            assert_eq!(circles.iter().position(is_same), Some(number), "{buffer}: {circles:?}");
+            assert_eq!(cycles.iter().position(is_same), Some(number), "{buffer}: {cycles:?}");
         }
     }
 }
@@ -243,8 +243,8 @@ pub fn a_deadlock_without_refreshes(run: Runner) {
     let run = run(DEADLOCK, &["stop=done", "duration=500us", &fault]);
     // The PAUSE that spine1 has from leaf1 is the one of 27.374 us, on the wire for a microsecond.
     let quanta_ns = 65_535 * 512 / 100;
-    let circles = circles(&run);
-    let (_, confirmed, end, queues) = &circles[0];
+    let cycles = cycles(&run);
+    let (_, confirmed, end, queues) = &cycles[0];
     assert_eq!((confirmed, queues.as_str()), (&Some(33_120), BACK));
     let end = end.expect("its PAUSE ran out");
     assert!((28_374..28_600).contains(&(end - quanta_ns)), "{end}");

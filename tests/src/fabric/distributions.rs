@@ -150,9 +150,9 @@ pub fn assert_pause_durations(run: &Run) -> usize {
     if run.scenario.switch.scheme.has_port_headroom() {
         let rows = run.pauses();
         let pauses = rows.with("level", "queue").filter(|row| row.text("event") == "xoff").count();
-        let told = pause_durations(run).len();
-        assert!(told >= pauses, "{told} of {pauses}");
-        return told;
+        let recorded = pause_durations(run).len();
+        assert!(recorded >= pauses, "{recorded} of {pauses}");
+        return recorded;
     }
     let mut since: BTreeMap<[&str; 3], u64> = BTreeMap::new();
     let mut lasted = Vec::new();
@@ -171,24 +171,24 @@ pub fn assert_pause_durations(run: &Run) -> usize {
     }
     lasted.extend(since.values().map(|since| run.summary.emulated_ns - since));
     lasted.sort_unstable();
-    let told = pause_durations(run);
-    assert_eq!(told.len(), lasted.len(), "{told:?} and {lasted:?}");
-    for (told, lasted) in told.iter().zip(&lasted) {
+    let recorded = pause_durations(run);
+    assert_eq!(recorded.len(), lasted.len(), "{recorded:?} and {lasted:?}");
+    for (recorded, lasted) in recorded.iter().zip(&lasted) {
         // A value is the lowest of a bucket, and instants are rounded.
-        let bucket = told - 1.min(*told)..=told + told / 512 + 2;
-        assert!(bucket.contains(lasted), "{told} and {lasted} ns");
+        let bucket = recorded - 1.min(*recorded)..=recorded + recorded / 512 + 2;
+        assert!(bucket.contains(lasted), "{recorded} and {lasted} ns");
     }
-    told.len()
+    recorded.len()
 }
 
 /// The durations of `distributions.csv`, ascending.
 fn pause_durations(run: &Run) -> Vec<u64> {
     let table = run.distributions();
-    let told = table.with("measure", "pause-duration").flat_map(|row| {
+    let recorded = table.with("measure", "pause-duration").flat_map(|row| {
         let weight = usize::try_from(row.number("weight")).expect("pauses in a table");
         std::iter::repeat_n(row.number("value"), weight)
     });
-    let mut told: Vec<u64> = told.collect();
-    told.sort_unstable();
-    told
+    let mut recorded: Vec<u64> = recorded.collect();
+    recorded.sort_unstable();
+    recorded
 }

@@ -125,7 +125,7 @@ enum Pattern {
     Incast,
     /// Each flow to the fourth host after its sender: on a ring two switches further on, where pauses may close a
     /// cycle.
-    Circle,
+    Cycle,
 }
 
 /// Keys of TCP for some of the flows.
@@ -231,7 +231,7 @@ fn drawn(
     let (scheduler, ecn) = (select(&SCHEDULERS), select(&ECN));
     let buffer = (10_000..200_000u64, select(vec![0, 1500, 3000u64]));
     let switch = (lossless, threshold, period, headroom, buffer, scheduler, ecn);
-    let flows = (vec(flow(), 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Circle]));
+    let flows = (vec(flow(), 1..30), select(vec![Pattern::Any, Pattern::Incast, Pattern::Cycle]));
     (shape, link.clone(), link, packets, switch, flows).prop_map(
         |(shape, host_link, fabric_link, packets, switch, (mut flows, pattern))| {
             let (payload, ack_interval, telemetry_hops, congestion_control) = packets;
@@ -241,7 +241,7 @@ fn drawn(
             let choices = (3 * beside.len()).max(1) as u64;
             let choice = usize::try_from(flows[0].start_ns % choices).expect("a few choices");
             let beside = beside.get(choice).copied();
-            let backpressure = Backpressure::of(&flows[0], &lossless);
+            let backpressure = Backpressure::new(&flows[0], &lossless);
             let (headroom, scheduler) = match &backpressure {
                 None => (headroom, scheduler),
                 Some(_) => (Headroom::Sih, flows[0].scheduler(beside).unwrap_or(scheduler)),
@@ -262,7 +262,7 @@ fn drawn(
                         flow.source = 1 + flow.source % (hosts - 1);
                         flow.distance = hosts - flow.source - 1;
                     }
-                    Pattern::Circle => (flow.distance, flow.bytes) = (3, flow.bytes + 60_000),
+                    Pattern::Cycle => (flow.distance, flow.bytes) = (3, flow.bytes + 60_000),
                 }
             }
             let (shared, private) = buffer;

@@ -23,7 +23,7 @@ fn explainer(run: &Run) -> Explainer {
 }
 
 /// The flow with a label: its explanation.
-fn of_label(run: &Run, label: &str) -> Explanation {
+fn explain_label(run: &Run, label: &str) -> Explanation {
     let flows = run.flows();
     let flow = flows.with("label", label).next().expect("it is in the scenario").number("flow");
     explainer(run).flow(u32::try_from(flow).unwrap()).unwrap()
@@ -62,7 +62,7 @@ pub fn assert_adds_up(run: &Run) -> Held {
     }
     // Independent of the tables.
     let overview = explainer.overview();
-    assert!(overview.flows.len() <= analysis::explain::FLOWS_TOLD);
+    assert!(overview.flows.len() <= analysis::explain::FLOWS_SHOWN);
     found
 }
 
@@ -100,13 +100,13 @@ pub fn incast(run: Runner) {
     let run = run(&format!("{STAR}{flows}"), &[LOGGED]);
     run.assert_lossless();
     for label in ["f1", "f2", "f3", "f4"] {
-        let told = of_label(&run, label);
-        let first = &told.parts[0];
-        assert_eq!(first.cause, "paused", "{told}");
+        let explanation = explain_label(&run, label);
+        let first = &explanation.parts[0];
+        assert_eq!(first.cause, "paused", "{explanation}");
         let root = first.root.as_ref().unwrap();
-        assert_eq!((root.kind, root.at.as_str()), ("queue", "s0->h0"), "{told}");
-        assert_eq!(root.flows_total, 4, "{told}");
-        assert_eq!(told.victim_ps, 0, "{told}");
+        assert_eq!((root.kind, root.at.as_str()), ("queue", "s0->h0"), "{explanation}");
+        assert_eq!(root.flows_total, 4, "{explanation}");
+        assert_eq!(explanation.victim_ps, 0, "{explanation}");
     }
     let overview = explainer(&run).overview();
     assert_eq!(overview.trees.len(), 1, "{overview}");
@@ -117,13 +117,13 @@ pub fn incast(run: Runner) {
 pub fn victim(run: Runner) {
     let run = run(&scenario("victim.toml"), &[LOGGED, "captures=[]"]);
     run.assert_lossless();
-    let told = of_label(&run, "victim");
-    let first = &told.parts[0];
-    assert_eq!(first.cause, "paused", "{told}");
+    let explanation = explain_label(&run, "victim");
+    let first = &explanation.parts[0];
+    assert_eq!(first.cause, "paused", "{explanation}");
     let root = first.root.as_ref().unwrap();
-    assert_eq!((root.kind, root.at.as_str()), ("queue", "leaf0->h0"), "{told}");
-    assert!(root.paused.len() >= 2, "{told}");
-    assert!(told.victim_ps * 2 > told.time_ps - told.own_ps, "{told}");
+    assert_eq!((root.kind, root.at.as_str()), ("queue", "leaf0->h0"), "{explanation}");
+    assert!(root.paused.len() >= 2, "{explanation}");
+    assert!(explanation.victim_ps * 2 > explanation.time_ps - explanation.own_ps, "{explanation}");
     let overview = explainer(&run).overview();
     assert_eq!(overview.flows[0].label, "victim", "{overview}");
     assert_eq!(overview.trees[0].root.at, "leaf0->h0", "{overview}");
@@ -142,35 +142,35 @@ pub fn victim(run: Runner) {
     let pauses: Vec<_> = pauses.filter_map(Result::ok).collect();
     let by_incast = pauses.iter().filter(|pause| pause.root.at == "leaf0->h0");
     let victims: Vec<_> = by_incast.map(|pause| pause.victims.clone()).collect();
-    assert!(victims.iter().any(|victims| victims == &[told.flow]), "{pauses:?}");
-    assert!(victims.iter().flatten().all(|&flow| flow == told.flow), "{pauses:?}");
+    assert!(victims.iter().any(|victims| victims == &[explanation.flow]), "{pauses:?}");
+    assert!(victims.iter().flatten().all(|&flow| flow == explanation.flow), "{pauses:?}");
 }
 
 /// A host that pauses its switch is the root, also for a flow to another.
 pub fn storm(run: Runner) {
     let run = run(&super::storm::scenario(), &["switch.watchdog.action=alert", LOGGED]);
-    let told = of_label(&run, "victim");
-    let root = told.parts[0].root.as_ref().unwrap_or_else(|| panic!("{told}"));
+    let explanation = explain_label(&run, "victim");
+    let root = explanation.parts[0].root.as_ref().unwrap_or_else(|| panic!("{explanation}"));
     assert_eq!(
-        (told.parts[0].cause, root.kind, root.at.as_str()),
+        (explanation.parts[0].cause, root.kind, root.at.as_str()),
         ("paused", "host", "h3"),
-        "{told}"
+        "{explanation}"
     );
-    assert!(told.victim_ps > 4_000_000_000, "{told}");
+    assert!(explanation.victim_ps > 4_000_000_000, "{explanation}");
 }
 
 /// The watchdog drops the packets that wait for the host: the flow waited before that.
 pub fn dropped_by_a_watchdog(run: Runner) {
     let run = run(&super::storm::scenario(), &[LOGGED]);
-    let told = of_label(&run, "victim");
-    let root = told.parts[0].root.as_ref().unwrap_or_else(|| panic!("{told}"));
+    let explanation = explain_label(&run, "victim");
+    let root = explanation.parts[0].root.as_ref().unwrap_or_else(|| panic!("{explanation}"));
     assert_eq!(
-        (told.parts[0].cause, root.kind, root.at.as_str()),
+        (explanation.parts[0].cause, root.kind, root.at.as_str()),
         ("paused", "host", "h3"),
-        "{told}"
+        "{explanation}"
     );
     let explainer = explainer(&run);
-    let victim = told.flow;
+    let victim = explanation.flow;
     let pause = explainer.pause("leaf0", "h1", 3, Picos(1_500_000_000)).unwrap();
     assert_eq!((pause.root.kind, pause.root.at.as_str()), ("host", "h3"), "{pause}");
     assert_eq!(pause.victims, [victim], "{pause}");
@@ -188,9 +188,9 @@ for = "20us"
 "#;
     let run = run(&format!("{STAR}{}{fault}", flow("slow", "h1", "h0", "400kB", "0us")), &[LOGGED]);
     run.assert_complete();
-    let told = of_label(&run, "slow");
-    let slow = told.parts.iter().find(|part| part.cause == "slow-wire");
-    assert!(slow.is_some() || told.own_ps > told.ideal_ps, "{told}");
+    let explanation = explain_label(&run, "slow");
+    let slow = explanation.parts.iter().find(|part| part.cause == "slow-wire");
+    assert!(slow.is_some() || explanation.own_ps > explanation.ideal_ps, "{explanation}");
 }
 
 /// Single queues of a port, paused by BFC: each is explained by the cause of its wait.
@@ -221,13 +221,13 @@ transport = { kind = "roce-rc", congestion_control = "none" }
     run.assert_lossless();
     assert!(run.summary.queue_pauses.is_some_and(|pauses| pauses.pauses > 0), "{:?}", run.summary);
     for label in ["a0", "a1", "b", "b1"] {
-        let told = of_label(&run, label);
-        let own = format!("->{}", told.dst);
-        let roots = told.parts.iter().filter_map(|part| part.root.as_ref());
+        let explanation = explain_label(&run, label);
+        let own = format!("->{}", explanation.dst);
+        let roots = explanation.parts.iter().filter_map(|part| part.root.as_ref());
         for root in roots.filter(|root| root.kind == "queue") {
-            assert!(root.at == "s0->s1" || root.at.ends_with(&own), "{told}");
+            assert!(root.at == "s0->s1" || root.at.ends_with(&own), "{explanation}");
         }
-        assert_eq!(told.victim_ps, 0, "{told}");
+        assert_eq!(explanation.victim_ps, 0, "{explanation}");
     }
 }
 
@@ -235,9 +235,9 @@ transport = { kind = "roce-rc", congestion_control = "none" }
 pub fn nothing_sent(run: Runner) {
     let late = flow("late", "h5", "h12", "10kB", "31us");
     let run = run(&(scenario("deadlock.toml") + &late), &[LOGGED, "stop=done", "duration=60us"]);
-    let told = of_label(&run, "late");
-    assert!(!told.completed);
-    assert!(told.parts.iter().all(|part| part.cause != "unknown"), "{told}");
+    let explanation = explain_label(&run, "late");
+    assert!(!explanation.completed);
+    assert!(explanation.parts.iter().all(|part| part.cause != "unknown"), "{explanation}");
 }
 
 /// Two flows share an uplink although there is another: one waits behind the other there.
@@ -263,15 +263,15 @@ transport = { kind = "roce-rc", congestion_control = "none" }
         flow("one", "h0", "h2", "500kB", "0us") + &flow("other", "h1", "h3", "500kB", "0us");
     let run = run(&format!("{text}{flows}"), &[LOGGED]);
     run.assert_lossless();
-    let (one, other) = (of_label(&run, "one"), of_label(&run, "other"));
-    for (told, beside) in [(&one, &other), (&other, &one)] {
-        let first = &told.parts[0];
+    let (one, other) = (explain_label(&run, "one"), explain_label(&run, "other"));
+    for (explanation, beside) in [(&one, &other), (&other, &one)] {
+        let first = &explanation.parts[0];
         assert_eq!(
             (first.cause, first.wire.as_str()),
             ("behind-others", "leaf0->spine0"),
-            "{told}"
+            "{explanation}"
         );
-        assert_eq!((first.flows_total, first.flows[0].flow), (1, beside.flow), "{told}");
+        assert_eq!((first.flows_total, first.flows[0].flow), (1, beside.flow), "{explanation}");
     }
 }
 
@@ -281,9 +281,13 @@ pub fn slow_sender(run: Runner) {
     let run =
         run(&format!("{STAR}{}", flow("slow", "h1", "h0", "400kB", "0us")), &[LOGGED, window]);
     run.assert_lossless();
-    let told = of_label(&run, "slow");
-    assert_eq!((told.parts[0].cause, told.parts.len()), ("paced", 1), "{told}");
-    assert!(told.parts[0].ps > told.own_ps, "{told}");
+    let explanation = explain_label(&run, "slow");
+    assert_eq!(
+        (explanation.parts[0].cause, explanation.parts.len()),
+        ("paced", 1),
+        "{explanation}"
+    );
+    assert!(explanation.parts[0].ps > explanation.own_ps, "{explanation}");
 }
 
 /// A fault takes a packet.
@@ -297,10 +301,10 @@ nth = [10]
 "#;
     let run = run(&format!("{STAR}{}{fault}", flow("hit", "h1", "h0", "40kB", "0us")), &[LOGGED]);
     run.assert_complete();
-    let told = of_label(&run, "hit");
-    assert_eq!(told.parts[0].cause, "retransmission", "{told}");
-    let [lost] = &told.lost[..] else { panic!("{told}") };
-    assert_eq!((lost.how, lost.at.as_str(), lost.packets), ("fault", "h1->s0", 1), "{told}");
+    let explanation = explain_label(&run, "hit");
+    assert_eq!(explanation.parts[0].cause, "retransmission", "{explanation}");
+    let [lost] = &explanation.lost[..] else { panic!("{explanation}") };
+    assert_eq!((lost.how, lost.at.as_str(), lost.packets), ("fault", "h1->s0", 1), "{explanation}");
 }
 
 /// Headroom that is too small: the switch drops lossless packets, which go again.
@@ -313,11 +317,19 @@ pub fn short_headroom(run: Runner) {
     run.assert_complete();
     let overview = explainer(&run).overview();
     let all: Vec<Explanation> = (0..5).map(|flow| explainer(&run).flow(flow).unwrap()).collect();
-    let dropped: Vec<&Explanation> = all.iter().filter(|told| !told.lost.is_empty()).collect();
+    let dropped: Vec<&Explanation> =
+        all.iter().filter(|explanation| !explanation.lost.is_empty()).collect();
     assert!(!dropped.is_empty(), "{overview}");
-    for told in dropped {
-        assert_eq!((told.lost[0].how, told.lost[0].at.as_str()), ("dropped", "s0"), "{told}");
-        assert!(told.parts.iter().any(|part| part.cause == "retransmission"), "{told}");
+    for explanation in dropped {
+        assert_eq!(
+            (explanation.lost[0].how, explanation.lost[0].at.as_str()),
+            ("dropped", "s0"),
+            "{explanation}"
+        );
+        assert!(
+            explanation.parts.iter().any(|part| part.cause == "retransmission"),
+            "{explanation}"
+        );
     }
 }
 
@@ -325,20 +337,20 @@ pub fn short_headroom(run: Runner) {
 pub fn deadlock(run: Runner) {
     let run = run(&scenario("deadlock.toml"), &[LOGGED]);
     let deadlocks = run.deadlocks();
-    let circle: Vec<&str> = deadlocks.rows()[0].text("queues").split(' ').collect();
+    let cycle: Vec<&str> = deadlocks.rows()[0].text("queues").split(' ').collect();
     let explainer = explainer(&run);
     let mut waiting = 0;
     for row in run.flows().rows() {
-        let told = explainer.flow(u32::try_from(row.number("flow")).unwrap()).unwrap();
-        let spans = explainer.spans(told.flow).unwrap();
+        let explanation = explainer.flow(u32::try_from(row.number("flow")).unwrap()).unwrap();
+        let spans = explainer.spans(explanation.flow).unwrap();
         let last = spans.last().expect("every flow takes time");
-        if last.what == What::Paused && circle.contains(&explainer.wire(last.wire)) {
+        if last.what == What::Paused && cycle.contains(&explainer.wire(last.wire)) {
             let of_deadlock = |part: &Part| {
                 part.wire == explainer.wire(last.wire)
                     && part.root.as_ref().is_some_and(|root| root.kind == "deadlock")
             };
-            assert!(told.parts.iter().any(of_deadlock), "{told}");
-            assert!(!told.completed);
+            assert!(explanation.parts.iter().any(of_deadlock), "{explanation}");
+            assert!(!explanation.completed);
             waiting += 1;
         }
     }

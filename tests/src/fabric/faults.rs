@@ -32,7 +32,7 @@ fn times(run: &Run) -> (u64, u64) {
 }
 
 /// Values of a column of `faults.csv`, row by row.
-fn told(run: &Run, column: &str) -> Vec<u64> {
+fn recorded(run: &Run, column: &str) -> Vec<u64> {
     run.table("faults.csv").numbers(column)
 }
 
@@ -43,8 +43,8 @@ pub fn losses_in_a_span(run: Runner) {
     run.assert_drops_only("injected-loss");
     let drops = run.drops();
     assert!(drops.numbers("time_ns").iter().all(|time| (5000..10_000).contains(time)));
-    assert_eq!(told(&run, "frames"), [drops.rows().len() as u64]);
-    assert_eq!(told(&run, "seen"), told(&run, "frames"));
+    assert_eq!(recorded(&run, "frames"), [drops.rows().len() as u64]);
+    assert_eq!(recorded(&run, "seen"), recorded(&run, "frames"));
     assert!((4..=5).contains(&drops.rows().len()), "at line rate");
     assert_ne!(run.summary.retransmitted_packets, 0);
 }
@@ -76,7 +76,7 @@ pub fn random_damage(run: Runner) {
     assert!(drops.by_reason["corrupted"] > 10, "{drops:?}");
     assert_eq!(drops.lost(), drops.injected + drops.policy);
     assert_eq!(run.is_sound(), drops.policy == 0);
-    assert_eq!(told(&run, "frames").iter().sum::<u64>(), drops.injected);
+    assert_eq!(recorded(&run, "frames").iter().sum::<u64>(), drops.injected);
 }
 
 /// A delay is added to the time of the flow, once for each wire that the last packet and its ACK cross.
@@ -86,10 +86,10 @@ pub fn delays_are_added(run: Runner) {
         let (fct, ideal) = times(&run);
         assert_eq!(fct, ideal + count * 7000, "{wire}");
         assert_eq!(run.summary.drops.lost() + run.summary.retransmitted_packets, 0);
-        assert!(told(&run, "most_added_ns").iter().all(|&most| most == 7000));
-        let frames = told(&run, "frames");
+        assert!(recorded(&run, "most_added_ns").iter().all(|&most| most == 7000));
+        let frames = recorded(&run, "frames");
         let added: Vec<u64> = frames.iter().map(|frames| frames * 7000).collect();
-        assert_eq!(told(&run, "added_ns"), added);
+        assert_eq!(recorded(&run, "added_ns"), added);
     }
 }
 
@@ -120,8 +120,8 @@ pub fn a_slower_port(run: Runner) {
     let (fct, ideal) = times(&run);
     let longer = FIRST_PACKET_NS + (PACKETS - 1) * PACKET_NS;
     assert_eq!(fct, ideal + longer - (FIRST_PACKET_NS - PACKET_NS));
-    assert_eq!(told(&run, "added_ns"), [longer]);
-    assert_eq!(told(&run, "most_added_ns"), [FIRST_PACKET_NS]);
+    assert_eq!(recorded(&run, "added_ns"), [longer]);
+    assert_eq!(recorded(&run, "most_added_ns"), [FIRST_PACKET_NS]);
     assert_eq!(run.summary.faults.expect("it has one").slowed, PACKETS);
 }
 

@@ -156,8 +156,8 @@ pub fn deadlock(run: Runner) {
     let run = run(text, &["switch.threshold.alpha=\"1/64\"", "seed=2", &of_priority_3(8)]);
     run.assert_lossless();
     assert_eq!((run.summary.ended, run.summary.deadlock.deadlocks), (RunEnd::Deadlock, 1));
-    let circles = run.deadlocks();
-    let confirmed = circles.rows().iter().find(|row| !row.text("confirmed_ns").is_empty());
-    let confirmed = confirmed.expect("one circle is a deadlock");
+    let cycles = run.deadlocks();
+    let confirmed = cycles.rows().iter().find(|row| !row.text("confirmed_ns").is_empty());
+    let confirmed = confirmed.expect("one cycle is a deadlock");
     assert_eq!((confirmed.number("onset_ns"), confirmed.number("confirmed_ns")), (6086, 17_476));
 }

@@ -81,7 +81,7 @@ pub fn under_load(run: Runner) {
 }
 
 /// The rows of s0's port to h0.
-fn of_h0(run: &Run) -> Vec<(Option<u64>, u64)> {
+fn h0_delays(run: &Run) -> Vec<(Option<u64>, u64)> {
     let measured = run.link_delays();
     let delay = |row: &Row| row.text("link_delay_ns").parse().ok();
     measured.with("peer", "h0").map(|row| (delay(row), row.number("headroom_bytes"))).collect()
@@ -95,14 +95,14 @@ fn losing(nth: &str) -> String {
 
 /// A lost response, or a lost request, costs a measurement and nothing else.
 pub fn lost_frames(run: Runner) {
-    let whole = of_h0(&run(CHAIN, &[]));
+    let whole = h0_delays(&run(CHAIN, &[]));
     for (fault, lost) in [(losing("1"), 1), (losing("2, 4"), 2)] {
         for fault in [fault.clone(), fault.replace("h0->s0", "s0->h0")] {
             let run = run(CHAIN, &[&fault]);
             run.assert_sound();
             assert_eq!(run.summary.drops.by_reason["injected-loss"], lost);
-            assert_eq!(of_h0(&run).len() as u64 + lost, whole.len() as u64, "{fault}");
-            assert_eq!(of_h0(&run)[0].1, 26_275 + 3378);
+            assert_eq!(h0_delays(&run).len() as u64 + lost, whole.len() as u64, "{fault}");
+            assert_eq!(h0_delays(&run)[0].1, 26_275 + 3378);
         }
     }
 }
@@ -112,7 +112,7 @@ pub fn link_that_does_not_answer(run: Runner) {
     let fault = losing("3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14");
     let run = run(CHAIN, &[&fault, "flows.0.bytes=1MB"]);
     run.assert_sound();
-    let rows = of_h0(&run);
+    let rows = h0_delays(&run);
     let known = (Some(1000), 26_275 + 3378);
     // The request after the tenth lost one, the two after it, and the following one.
     let expected = [known, known, (None, 60_000), (None, 60_000), (None, 60_000), known];

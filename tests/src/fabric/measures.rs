@@ -84,9 +84,9 @@ pub fn links_carry_what_arrived(run: Runner) {
             assert_eq!(row.number("wire_bytes"), row.number("bytes") + 24 * row.number("frames"));
             let capacity = u128::from(row.number("rate_bps")) * u128::from(run.summary.emulated_ns);
             let used = u128::from(row.number("wire_bytes")) * 8_000_000_000 * 1_000_000 / capacity;
-            let told = row.text("utilisation").replace('.', "").parse::<u128>().unwrap();
+            let recorded = row.text("utilisation").replace('.', "").parse::<u128>().unwrap();
             // The end is a whole nanosecond there.
-            assert!(told.abs_diff(used) <= 1 + used / 1000, "{row:?}: {used}");
+            assert!(recorded.abs_diff(used) <= 1 + used / 1000, "{row:?}: {used}");
         }
     }
 }

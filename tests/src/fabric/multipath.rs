@@ -152,8 +152,8 @@ pub fn parallel_links_deadlock(run: Runner) {
     let run = run(&text, &[]);
     run.assert_lossless();
     assert_eq!(run.summary.ended, RunEnd::Deadlock);
-    let circles = run.deadlocks();
-    let queues: Vec<&str> = circles.rows().iter().map(|row| row.text("queues")).collect();
+    let cycles = run.deadlocks();
+    let queues: Vec<&str> = cycles.rows().iter().map(|row| row.text("queues")).collect();
     assert!(queues.iter().any(|queues| queues.contains("#2")), "{queues:?}");
 }
 

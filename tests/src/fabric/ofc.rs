@@ -116,7 +116,7 @@ transport = {{ kind = "roce-rc", congestion_control = "none" }}
 /// Of Fig. 1's flows all are paused once: at the rate of their links F0 and F1 overwhelm sa as well. A flow from r0 to
 /// b2 shares no egress port with them, and is not paused. Means agree with `queues.csv`; tables are counted while they
 /// have rows.
-pub fn measures_tell_congested_flows_apart(run: Runner) {
+pub fn measures_distinguish_congested_flows(run: Runner) {
     let apart = "[[flows]]\nkind = \"one\"\nlabel = \"apart\"\nsrc = \"r0\"\ndst = \"b2\"\nbytes = \"300kB\"\n";
     let scenario = FIG01.to_owned() + "\n" + apart;
     let keys = ["results.flow_tables=true", "results.port_queues=true"];

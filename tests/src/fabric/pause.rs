@@ -175,7 +175,7 @@ pub fn through_a_fabric(run: Runner) {
 /// Switches that obey at once. Some of their generated frames begin in the nanosecond in which a PAUSE arrives: at an
 /// earlier picosecond, or at the same one but before it. The auditor reports none of them.
 pub fn obeyed_at_once(run: Runner) {
-    for burst in [13, 25].map(Burst::of_seed) {
+    for burst in [13, 25].map(Burst::from_seed) {
         let at_once = ["switch.pause_response=0ns"];
         burst.run_with(run, "kind = \"sih\"", &at_once).assert_lossless();
     }

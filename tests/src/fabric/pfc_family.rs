@@ -150,8 +150,8 @@ pub fn rates_instead_of_pauses(run: Runner) {
     let mut found = stages.into_iter();
     assert_eq!(found.next(), Some((0, String::new())), "the rate of the link");
     let (mut begin, mut rate) = (60_000, 20_000_000_000_u64);
-    for (threshold, told) in found {
-        assert_eq!((threshold, told), (begin, rate.to_string()));
+    for (threshold, sent) in found {
+        assert_eq!((threshold, sent), (begin, rate.to_string()));
         (begin, rate) = (begin + (75_000 - begin) / 2, rate / 2);
     }
     assert!(rate <= 10_000_000_000, "at least one stage");
@@ -247,7 +247,7 @@ priority = 6
         let fabric = run.scenario.fabric();
         let (wire, back) = (wire_named(fabric, "h1->s0"), wire_named(fabric, "s0->h1"));
         let frames = run.frames();
-        let told = |frame: &&CapturedFrame| match frame.content {
+        let sent = |frame: &&CapturedFrame| match frame.content {
             Content::HopControl(control) if frame.wire == back => match control.control {
                 HopControl::Rate { kilobits_per_second, .. } => {
                     Some((frame.arrival_ns, kilobits_per_second))
@@ -256,15 +256,15 @@ priority = 6
             },
             _ => None,
         };
-        let mut rates = frames.iter().filter_map(|frame| told(&frame)).peekable();
+        let mut rates = frames.iter().filter_map(|frame| sent(&frame)).peekable();
         let mut before: Option<(u64, u64)> = None;
         let mut rate = LINE_RATE;
         let mut paced = [0, 0];
         for frame in frames.iter().filter(|frame| frame.wire == wire) {
             let Some(packet) = frame.roce() else { continue };
             let start = frame.start_ns;
-            while let Some((_, told)) = rates.next_if(|(at, _)| *at <= start) {
-                rate = told;
+            while let Some((_, sent)) = rates.next_if(|(at, _)| *at <= start) {
+                rate = sent;
             }
             if let Some((earlier, bytes)) = before
                 && rate != LINE_RATE

@@ -9,16 +9,16 @@ const RETH: u64 = 16;
 const AETH: u64 = 4;
 const PREAMBLE_FCS_AND_GAP: u64 = 8 + 4 + 12;
 /// A message is as many whole packets as this holds.
-const LONGEST_MESSAGE: u64 = 1 << 30;
+const MAX_MESSAGE_LENGTH: u64 = 1 << 30;
 
 /// From the flow's start to the arrival of its last ACK, in nanoseconds, rounded up.
 pub fn completion_ns(scenario: &Scenario, flow: &Flow) -> u64 {
     let (there, back) = scenario.path_of(flow);
     let fabric = scenario.fabric();
-    let (mut there, mut back) = (Path::of(fabric.hops(&there)), Path::of(fabric.hops(&back)));
+    let (mut there, mut back) = (Path::new(fabric.hops(&there)), Path::new(fabric.hops(&back)));
     let payload = scenario.host.payload.0;
     let packets = flow.bytes.0.div_ceil(payload);
-    let of_message = LONGEST_MESSAGE / payload;
+    let of_message = MAX_MESSAGE_LENGTH / payload;
     let (mut unacknowledged, mut completed_ps) = (0, 0);
     for number in 0..packets {
         let bytes = payload.min(flow.bytes.0 - number * payload);
@@ -41,7 +41,7 @@ struct Path {
 }
 
 impl Path {
-    fn of(hops: Vec<Hop>) -> Self {
+    fn new(hops: Vec<Hop>) -> Self {
         Self { hops: hops.into_iter().map(|hop| (hop, 0)).collect() }
     }
 

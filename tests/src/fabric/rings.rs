@@ -66,12 +66,12 @@ fn deadlock(run: &Run) -> Option<Vec<String>> {
     let table = run.deadlocks();
     match table.rows() {
         [] => None,
-        [circle] => {
-            assert!(circle.text("end_ns").is_empty());
-            assert!(circle.number("onset_ns") < circle.number("confirmed_ns"));
-            assert_eq!(circle.text("survives_refresh"), "1");
+        [cycle] => {
+            assert!(cycle.text("end_ns").is_empty());
+            assert!(cycle.number("onset_ns") < cycle.number("confirmed_ns"));
+            assert_eq!(cycle.text("survives_refresh"), "1");
             assert_eq!((run.summary.deadlock.deadlocks, run.summary.deadlock.at_end), (1, true));
-            Some(circle.text("levels").split(' ').map(str::to_owned).collect())
+            Some(cycle.text("levels").split(' ').map(str::to_owned).collect())
         }
         several => panic!("{several:?}"),
     }

@@ -14,7 +14,7 @@ macro_rules! scenario_tests {
                 no_head_of_line_blocking,
                 over_pfc_and_over_a_small_buffer,
                 pauses_hold_nothing_that_is_sent,
-                pauses_tell_what_they_hold,
+                pauses_report_what_they_hold,
                 prevention_changes_nothing_in_a_whole_clos,
                 two_priorities_and_collisions,
             }
@@ -43,13 +43,13 @@ macro_rules! scenario_tests {
             }
             deadlock {
                 a_deadlock_without_refreshes,
-                a_passing_circle,
+                a_passing_cycle,
                 a_queue_is_tested_when_its_pause_is_renewed,
-                circles_of_short_pauses,
+                cycles_of_short_pauses,
                 figure_16,
                 insurance_that_stays,
                 of_ports,
-                pauses_without_a_circle,
+                pauses_without_a_cycle,
                 under_dsh,
             }
             device_queue {
@@ -156,7 +156,7 @@ macro_rules! scenario_tests {
             ofc {
                 a_flow_passes_paused_ones,
                 beside_other_priorities,
-                measures_tell_congested_flows_apart,
+                measures_distinguish_congested_flows,
                 more_flows_than_entries,
             }
             pause {
@@ -292,7 +292,7 @@ macro_rules! scenario_tests {
             }
             telemetry {
                 each_hop_stamps_until_the_room_is_used_up,
-                stamps_tell_what_the_wires_show,
+                stamps_report_what_the_wires_show,
             }
             waiting {
                 packets_in_the_queue_of_another_priority,

@@ -218,7 +218,7 @@ const LOSING_SEEDS: [u64; 3] = [9, 535, 690];
 
 /// Insurance headroom makes DSH lossless: equal generated bursts with it and without.
 pub fn without_insurance(run: Runner) {
-    for burst in LOSING_SEEDS.map(Burst::of_seed) {
+    for burst in LOSING_SEEDS.map(Burst::from_seed) {
         burst.run(run, "kind = \"dsh\"").assert_lossless();
         let run = burst.run(run, "kind = \"dsh\", insurance_headroom = false");
         run.assert_unsound("insurance-exhausted");
@@ -230,7 +230,7 @@ pub fn without_insurance(run: Runner) {
 /// The least oversubscription by a whole number: generated bursts that lose nothing under SIH need more
 /// than half of its headroom.
 pub fn oversubscribed(run: Runner) {
-    for burst in LOSING_SEEDS.map(Burst::of_seed) {
+    for burst in LOSING_SEEDS.map(Burst::from_seed) {
         burst.run(run, "kind = \"sih\"").assert_lossless();
         let run = burst.run(run, "kind = \"oversubscribed\", ratio = \"2\"");
         run.assert_unsound("headroom-pool-exhausted");
@@ -252,7 +252,7 @@ pub fn oversubscribed_by_queues(run: Runner) {
 /// shorter than an ACK: PAUSE and RESUME together take longer than the ACK, and the PAUSE that counts must
 /// not wait for all that came before it.
 pub fn flapping(run: Runner) {
-    let run = Burst::of_seed(791).run(run, "kind = \"sih\"");
+    let run = Burst::from_seed(791).run(run, "kind = \"sih\"");
     run.assert_lossless();
     let pauses = run.pauses();
     let resumes = pauses.with("event", "xon").filter(|row| row.number("occupancy_bytes") == 0);

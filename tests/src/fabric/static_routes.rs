@@ -114,8 +114,8 @@ pub fn deadlock_ring(run: Runner) {
     let ring = run(RING, &[]);
     ring.assert_lossless();
     assert_eq!(ring.summary.ended, RunEnd::Deadlock);
-    let circles = ring.deadlocks();
-    assert_eq!(circles.rows()[0].text("queues"), "s0->s1 s1->s2 s2->s3 s3->s0");
+    let cycles = ring.deadlocks();
+    assert_eq!(cycles.rows()[0].text("queues"), "s0->s1 s1->s2 s2->s3 s3->s0");
     let counter = run(RING, &["routes=[]"]);
     counter.assert_sound();
     assert_eq!(counter.summary.flows_completed, 4);
@@ -133,7 +133,7 @@ pub fn deadlock_ring(run: Runner) {
         let same = run(&text, &[]);
         assert_eq!(same.summary.ended, RunEnd::Deadlock, "{text}");
         let same = same.deadlocks();
-        assert_eq!(same.rows()[0].text("queues"), circles.rows()[0].text("queues"), "{text}");
+        assert_eq!(same.rows()[0].text("queues"), cycles.rows()[0].text("queues"), "{text}");
     }
 }
 

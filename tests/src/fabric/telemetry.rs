@@ -86,7 +86,7 @@ struct Departure {
 
 /// The last stamp of each packet, at the place where a switch put it, agrees with the captures of all wires at the
 /// port.
-pub fn stamps_tell_what_the_wires_show(run: Runner) {
+pub fn stamps_report_what_the_wires_show(run: Runner) {
     let run = run(INCAST, &[CAPTURE_ALL, "host.telemetry_hops=3"]);
     run.assert_lossless();
     assert!(run.summary.pause_frames > 0);
@@ -158,15 +158,15 @@ pub fn each_hop_stamps_until_the_room_is_used_up(run: Runner) {
             let Some(packet) = frame.roce() else { continue };
             let to_host = matches!(fabric.ends(frame.wire).to, NodeKind::Host(_));
             let telemetry = packet.telemetry.expect("all packets of this run have telemetry");
-            let told = frame.stamps();
+            let stamps = frame.stamps();
             assert_eq!(telemetry.room, room);
             if packet.opcode.has_payload() {
                 assert!(!telemetry.echo);
                 if to_host {
-                    let there: Vec<u64> = told.iter().map(|stamp| stamp.rate().0).collect();
+                    let there: Vec<u64> = stamps.iter().map(|stamp| stamp.rate().0).collect();
                     assert_eq!(there, rates[..usize::from(room.min(3))]);
                     assert_eq!(telemetry.exceeded, room < 3);
-                    received.insert(packet.psn.value(), told.to_vec());
+                    received.insert(packet.psn.value(), stamps.to_vec());
                     data += 1;
                 }
             } else {
@@ -174,7 +174,7 @@ pub fn each_hop_stamps_until_the_room_is_used_up(run: Runner) {
                 let expected =
                     TelemetryFields { room, hops: room.min(3), echo: true, exceeded: room < 3 };
                 assert_eq!(telemetry, expected);
-                assert_eq!(told, received[&packet.psn.value()], "{packet}");
+                assert_eq!(stamps, received[&packet.psn.value()], "{packet}");
                 answers += 1;
             }
         }

@@ -152,9 +152,13 @@ impl Fabric {
         }
         let sum: u128 = ports.iter().filter_map(|port| self.integrals.get(port)).sum();
         let weight = u128::from(run.summary.emulated_ns.max(1)) * ports.len() as u128;
-        let told = run.summary.port_queues.as_ref().expect("it is asked for");
-        assert_eq!(told.all.ports, ports.len() as u64);
-        assert_eq!(u128::from(told.all.mean), (sum * 2 + weight) / (weight * 2), "the mean queue");
+        let reported = run.summary.port_queues.as_ref().expect("it is asked for");
+        assert_eq!(reported.all.ports, ports.len() as u64);
+        assert_eq!(
+            u128::from(reported.all.mean),
+            (sum * 2 + weight) / (weight * 2),
+            "the mean queue"
+        );
     }
 }
 

@@ -222,8 +222,8 @@ fn hop_control() -> impl Strategy<Value = (u32, Vec<u8>)> {
 fn mutated() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let whole = prop_oneof![6 => roce(false), 2 => pfc(), 1 => link_delay()];
     // IPv4 options, the opcode of a global PAUSE, a class-enable vector of nothing.
-    let telling = select(vec![(14, 0x46), (14, 0), (17, 0)]);
-    let changes = vec(prop_oneof![3 => (0..64usize, any::<u8>()), 1 => telling], 0..4);
+    let significant = select(vec![(14, 0x46), (14, 0), (17, 0)]);
+    let changes = vec(prop_oneof![3 => (0..64usize, any::<u8>()), 1 => significant], 0..4);
     let length = prop_oneof![2 => Just(None), 1 => (14..3600usize).prop_map(Some)];
     (whole, changes, length, any::<bool>()).prop_map(
         |((port, mut frame), changes, length, repair)| {
@@ -347,7 +347,7 @@ fn history() -> impl Strategy<Value = History> {
     let measured = (0..1_000_000u64, 0..60_000u32, averages);
     let ingress = (ingress, 0..60_000u64, 0..2u32, measured);
     let port = (0..PORTS as usize, 0..1_000_000u64, 0..=8u32, 0..2u32, 0..2u32);
-    let queue = prop_oneof![7 => 0..=PRIORITIES, 1 => 0..QUEUE_ROWS].prop_map(QueueId::of_place);
+    let queue = prop_oneof![7 => 0..=PRIORITIES, 1 => 0..QUEUE_ROWS].prop_map(QueueId::from_place);
     let queue = (0..PORTS, queue).prop_map(|(port, queue)| queue_row(port, queue));
     let egress = (queue, 0..80_000u64);
     let pause = (class(), 0..1_000_000u64, 0..400_000u64);

@@ -70,11 +70,11 @@ pub fn arrive(
     let queued = match &outcome {
         Outcome::Queued(packet) => {
             let count = orders.len() as u32;
-            Some((Header::of_queued(packet, port, now.0, length, count), frame))
+            Some((Header::for_queued(packet, port, now.0, length, count), frame))
         }
         Outcome::LinkDelayReceived => {
             frame.truncate(link_delay::LEN);
-            Some((Header::of_link_delay(port, now.0), frame))
+            Some((Header::for_link_delay(port, now.0), frame))
         }
         _ => None,
     };
@@ -87,5 +87,5 @@ fn control(tables: &impl Tables, order: &Order, port: u32, now: Nanos) -> (Heade
     let mut frame = vec![0; hop_control::LEN];
     let bytes = frame.first_chunk_mut().expect("as long as a frame is");
     HopControlFrame { source, control: order.control }.emit(bytes);
-    (Header::of_order(order, port, now.0, hop_control::LEN as u32), frame)
+    (Header::for_order(order, port, now.0, hop_control::LEN as u32), frame)
 }

@@ -22,7 +22,7 @@ macro_rules! rows {
 
         impl $row {
             /// Present values of the row.
-            pub fn of(row: &$table) -> Self {
+            pub fn new(row: &$table) -> Self {
                 let $table { $($field),+ } = row;
                 Self { $($field: $field.load()),+ }
             }

@@ -259,7 +259,7 @@ fn dsh_queue(tables: &SwitchTables, row: u32) -> Option<&dsh_state::QueueLine> {
     let (port, priority) = (row >> 3, row & 7);
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
     let priority = priority::all().nth(priority as usize)?;
-    dsh_state::queue(&Ingress::of(tables, policy, port, priority)?)
+    dsh_state::queue(&Ingress::new(tables, policy, port, priority)?)
 }
 
 fn line(row: &SchemeLine) -> [u64; 8] {
@@ -281,26 +281,28 @@ pub fn first_difference(
     }
     let both = [kernel, native];
     let reasons = DropReason::ALL.len() as u32;
-    compare("SWITCH", 1, both, |tables, _| tables.switch().map(SwitchRow::of))
-        .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::of)))
+    compare("SWITCH", 1, both, |tables, _| tables.switch().map(SwitchRow::new))
+        .or_else(|| compare("PORTS", capacity.ports, both, |t, at| t.port(at).map(PortRow::new)))
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::of);
+            let row = |t: &SwitchTables, at| t.ingress_queue(at).map(IngressQueueRow::new);
             compare("INGRESS_QUEUES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::of);
+            let row = |t: &SwitchTables, at| t.egress_queue(at).map(EgressQueueRow::new);
             compare("EGRESS_QUEUES", QUEUE_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.egress_class(at).map(|row| PauseRow::of(&row.pause));
+            let row =
+                |t: &SwitchTables, at| t.egress_class(at).map(|row| PauseRow::new(&row.pause));
             compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.egress_class(at).map(|row| AuditRow::of(&row.audit));
+            let row =
+                |t: &SwitchTables, at| t.egress_class(at).map(|row| AuditRow::new(&row.audit));
             compare("EGRESS_CLASSES", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.storm(at).map(StormRow::of);
+            let row = |t: &SwitchTables, at| t.storm(at).map(StormRow::new);
             compare("STORMS", CLASS_ROWS as u32, both, row)
         })
         .or_else(|| compare("ROUTES", capacity.hosts, both, |t, at| t.route(at).copied()))
@@ -309,7 +311,7 @@ pub fn first_difference(
             compare("POLICY_ROUTES", capacity.policies, both, row)
         })
         .or_else(|| {
-            let row = |t: &SwitchTables, at| t.descriptor(at).map(DescriptorRow::of);
+            let row = |t: &SwitchTables, at| t.descriptor(at).map(DescriptorRow::new);
             compare("DESCRIPTORS", capacity.slots, both, row)
         })
         .or_else(|| {

@@ -212,7 +212,7 @@ fn numbers_out_of_range_are_refused_without_rusts_words() {
 }
 
 #[test]
-fn a_sweep_and_a_scenario_are_told_apart() {
+fn a_sweep_and_a_scenario_are_distinguished() {
     let sweep = shipped("sweeps/alpha");
     finish(&mut xoff(["run", &sweep])).assert_refused(&["a sweep, not a scenario", "`xoff sweep`"]);
     let folder = ScenarioFolder::new();

@@ -67,7 +67,7 @@ fn tables_of_a_half_name_what_is_missing_and_run_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_call_for_a_cluster_is_told() {
+fn invalid_calls_for_a_cluster_are_reported() {
     let folder = sweep_folder();
     let volume = format!("sweeps={}", folder.path("elsewhere"));
     let here = format!("sweeps={}", folder.path(""));

@@ -27,15 +27,15 @@ fn a_victim_is_explained_in_words_and_as_json() {
     assert!(first.contains("(victim), h15 to h1"), "{}", words.stdout);
     assert!(words.stdout.contains("the queue of leaf0->h0 held"), "{}", words.stdout);
     let json = explain(&out, &["--flow", "12", "--json"]).assert_code(0);
-    let told: Value = serde_json::from_str(&json.stdout).unwrap();
-    let parts = told["parts"].as_array().unwrap();
+    let explanation: Value = serde_json::from_str(&json.stdout).unwrap();
+    let parts = explanation["parts"].as_array().unwrap();
     let parts: u64 = parts.iter().map(|part| part["ps"].as_u64().unwrap()).sum();
-    let own = told["own_ps"].as_u64().unwrap();
-    assert_eq!(parts + own, told["time_ps"].as_u64().unwrap(), "{told}");
-    assert_eq!(told["way"].as_array().unwrap().len(), 4, "{told}");
+    let own = explanation["own_ps"].as_u64().unwrap();
+    assert_eq!(parts + own, explanation["time_ps"].as_u64().unwrap(), "{explanation}");
+    assert_eq!(explanation["way"].as_array().unwrap().len(), 4, "{explanation}");
     let pause = explain(&out, &["--pause", "leaf1:h15:3@0us", "--json"]).assert_code(0);
-    let told: Value = serde_json::from_str(&pause.stdout).unwrap();
-    assert_eq!(told["wire"], "h15->leaf1", "{told}");
+    let explanation: Value = serde_json::from_str(&pause.stdout).unwrap();
+    assert_eq!(explanation["wire"], "h15->leaf1", "{explanation}");
 }
 
 #[test]

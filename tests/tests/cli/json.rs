@@ -157,7 +157,7 @@ fn results_of_every_command_are_json_if_asked() {
 }
 
 #[test]
-fn an_import_tells_programs_what_it_left_out() {
+fn an_import_reports_to_programs_what_it_left_out() {
     let folder = ScenarioFolder::new();
     let simulator = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/seeds/hpcc");
     let imported = answer(&folder, &["import", "hpcc", simulator, "--out", "a.toml"], 0);

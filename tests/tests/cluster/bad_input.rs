@@ -7,7 +7,7 @@ use tests::slurm::Slurm;
 use crate::sweep::Sweep;
 
 #[test]
-fn what_slurm_does_not_take_is_told_and_leaves_no_job() {
+fn jobs_that_slurm_refuses_are_reported_and_leave_no_job() {
     let slurm = Slurm::start();
     let sweep = Sweep::new();
     for (arguments, expected) in [
@@ -45,12 +45,12 @@ fn a_folder_that_tasks_do_not_see_is_found_before_anything_runs() {
     let sweep = Sweep::new();
     let out = sweep.folder.path("out");
     fs::create_dir(&out).expect("a folder can be made");
-    slurm.tell(&format!("mount -t tmpfs none {out}"));
+    slurm.run(&format!("mount -t tmpfs none {out}"));
     let refused = sweep.on(&slurm, "out", &[]).finish().assert_code(2);
     assert!(refused.stderr.contains(&format!("does not see {out}")), "{}", refused.stderr);
     let log = sweep.folder.path("out/jobs/1/task-0.log");
     assert!(!fs::exists(log).expect("readable"), "a task ran");
-    slurm.tell(&format!("umount {out}"));
+    slurm.run(&format!("umount {out}"));
     sweep.on(&slurm, "out", &[]).finish().assert_code(0);
     assert_eq!(sweep.tables("out"), sweep.local());
 }

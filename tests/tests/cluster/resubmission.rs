@@ -58,9 +58,9 @@ fn a_killed_slurmd_costs_the_runs_under_way() {
 }
 
 #[test]
-fn a_task_without_enough_memory_is_told_and_submitted_again() {
+fn a_task_without_enough_memory_is_reported_and_submitted_again() {
     // The short run is measured before and repeated by the probe; the long ones need more memory than 8 MB for seconds.
-    let sweep = Sweep::of(
+    let sweep = Sweep::from_text(
         r#"
 scenario = "base.toml"
 seeds = 3

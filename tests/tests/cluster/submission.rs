@@ -86,7 +86,7 @@ fn of_two_submissions_at_once_one_submits_and_both_follow() {
 #[test]
 fn a_sweep_that_is_complete_once_it_is_measured_needs_no_job() {
     let slurm = Slurm::start();
-    let sweep = Sweep::of("scenario = \"base.toml\"\nseeds = 3\n");
+    let sweep = Sweep::from_text("scenario = \"base.toml\"\nseeds = 3\n");
     let whole = sweep.on(&slurm, "out", &[]).finish().assert_code(0);
     assert!(whole.stdout.contains("3 of 3 runs are done"), "{}", whole.stdout);
     assert_eq!(slurm.states(), Vec::<String>::new());

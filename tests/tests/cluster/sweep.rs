@@ -17,11 +17,11 @@ pub struct Sweep {
 impl Sweep {
     /// A sweep of forty runs in four cells; a run takes some tenths of a second.
     pub fn new() -> Self {
-        Self::of(&SWEEP.replace("[1, 2, 3]", "10"))
+        Self::from_text(&SWEEP.replace("[1, 2, 3]", "10"))
     }
 
     /// A sweep with another sweep file for the scenario.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let folder = ScenarioFolder::new();
         let base = BASE.replace("\"50ms\"", "\"500ms\"").replace("\"4ms\"", "\"60ms\"");
         folder.write("base.toml", base);

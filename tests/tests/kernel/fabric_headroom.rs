@@ -15,7 +15,7 @@ fn bursts_run_as_in_memory() {
         "kind = \"adaptive\", period = \"20us\"",
     ] {
         for seed in seeds.by_ref().take(BURSTS) {
-            Burst::of_seed(seed).run(on_both, headroom).assert_lossless();
+            Burst::from_seed(seed).run(on_both, headroom).assert_lossless();
         }
     }
 }

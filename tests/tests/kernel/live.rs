@@ -232,7 +232,7 @@ fn a_wire_that_is_down_loses_frames_until_it_is_up() {
 }
 
 #[test]
-fn flows_that_are_not_done_when_the_fabric_ends_are_told() {
+fn flows_that_are_not_done_when_the_fabric_ends_are_reported() {
     let lab = Lab::deploy(SLOW, &[]);
     command(&["link", "lab", "h1-leaf0", "down"]).assert_code(0);
     let send = Running::start(&mut xoff(["send", "lab", "h0", "h1", "--bytes", "14kB"]));

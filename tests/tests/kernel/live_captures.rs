@@ -69,8 +69,8 @@ fn an_interrupted_capture_says_what_it_has() {
 fn bytes_in(pipe: &PipeReader) -> libc::c_int {
     let mut bytes = 0;
     // SAFETY: the descriptor is open, and the call fills in the number.
-    let told = unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
-    assert_eq!(told, 0, "{}", io::Error::last_os_error());
+    let result = unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut bytes) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
     bytes
 }
 

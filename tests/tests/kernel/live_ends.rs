@@ -39,7 +39,7 @@ impl Traced {
 }
 
 #[test]
-fn who_waits_for_a_flow_is_told_why_the_fabric_has_ended() {
+fn waiters_for_a_flow_are_notified_why_the_fabric_has_ended() {
     let lab = Lab::deploy(SLOW, &[]);
     let send = Running::start(&mut xoff(["send", "lab", "h0", "h3", "--bytes", "1GB"]));
     await_that("a flow starts", || json(&["inspect", "lab", "--json"])["active_flows"] == 1);

@@ -45,9 +45,12 @@ fn one_setting_never_resets_another() {
     impair(&["--rate", "10Mbps"]);
     impair(&["--corrupt", "100%"]);
     ping("h1", "1", "h0").assert_code(1);
-    let told: Value = serde_json::from_str(&impair(&["--clear", "--json"])).unwrap();
-    assert_eq!((&told[0]["wire"], &told[0]["damaged_frames"]), (&"h0->leaf0".into(), &1.into()));
-    assert_eq!(told[0]["impairment"]["rate_bps"], 0);
+    let reported: Value = serde_json::from_str(&impair(&["--clear", "--json"])).unwrap();
+    assert_eq!(
+        (&reported[0]["wire"], &reported[0]["damaged_frames"]),
+        (&"h0->leaf0".into(), &1.into())
+    );
+    assert_eq!(reported[0]["impairment"]["rate_bps"], 0);
     assert_eq!(fct(), alone);
     // Both wires of a link, and all wires.
     command(&["impair", "lab", "leaf0-h0", "--delay", "2ms"]).assert_code(0);
@@ -59,7 +62,7 @@ fn one_setting_never_resets_another() {
 }
 
 #[test]
-fn routes_avoid_a_link_that_is_down_if_they_are_told() {
+fn routes_avoid_a_link_that_is_down_if_configured() {
     let lab = Lab::deploy(SLOW, &[]);
     let port = |leaf: usize, port: usize| {
         json(&["inspect", "lab", "--json"])["switches"][leaf]["ports"][port].clone()
@@ -95,7 +98,7 @@ fn routes_avoid_a_link_that_is_down_if_they_are_told() {
 }
 
 #[test]
-fn a_link_flaps_as_often_as_it_is_told() {
+fn a_link_flaps_as_often_as_requested() {
     let lab = Lab::deploy(SLOW, &[]);
     let wire = || json(&["impair", "lab", "leaf0->h1", "--json"])[0].clone();
     let flap =
@@ -113,8 +116,8 @@ fn a_link_flaps_as_often_as_it_is_told() {
     ping("h1", "1", "h0").assert_code(0);
     let endless =
         ["link", "lab", "leaf0-h1", "flap", "--period", "100s", "--down-for", "99s", "--json"];
-    let told = json(&endless);
-    assert_eq!((told.as_array().unwrap().len(), &told[1]["is_up"]), (2, &false.into()));
+    let reported = json(&endless);
+    assert_eq!((reported.as_array().unwrap().len(), &reported[1]["is_up"]), (2, &false.into()));
     let up = command(&["link", "lab", "leaf0->h1", "up"]).assert_code(0).stdout;
     assert!(up.starts_with("leaf0->h1  up, nothing is set, "), "{up}");
     command(&["link", "lab", "leaf0-h1", "up"]).assert_code(0);

@@ -197,7 +197,7 @@ fn drops_are_captured_with_their_reason() {
 }
 
 #[test]
-fn a_deployment_says_what_it_would_change_and_replaces_when_told_to() {
+fn a_deployment_reports_what_it_would_change_and_replaces_on_request() {
     let lab = Lab::deploy(SLOW, &[]);
     let (file, first) = (lab.folder.path("lab.toml"), supervisor());
     let changed = ["deploy", &file, "--set", "switch.buffer=2MB", "--dilation", "3"];
@@ -275,9 +275,9 @@ fn a_fabric_in_the_foreground_lives_as_long_as_its_command() {
     let arguments = ["deploy", "--foreground", "--name", "lab", &file];
     let fabric = Running::start(xoff(arguments).env("NOTIFY_SOCKET", &socket));
     // As systemd waits for it.
-    let mut told = [0; 100];
-    let length = manager.recv(&mut told).unwrap();
-    assert_eq!(&told[..length], b"READY=1\n");
+    let mut message = [0; 100];
+    let length = manager.recv(&mut message).unwrap();
+    assert_eq!(&message[..length], b"READY=1\n");
     assert_eq!(supervisor(), fabric.id());
     ping("h1", "1", "h0").assert_code(0);
     command(&arguments).assert_refused(&["there is a live fabric lab, and it is the same"]);

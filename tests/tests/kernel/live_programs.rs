@@ -40,12 +40,12 @@ fn ping_iperf3_and_an_incast_share_a_fabric() {
         incast.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(flows.len(), 3, "{incast:?}");
     assert!(flows.iter().all(|flow| flow["bytes"] == 50_000 && flow["retransmitted_packets"] == 0));
-    let told = client.finish().assert_code(0);
+    let output = client.finish().assert_code(0);
     server.finish().assert_code(0);
-    let told: Value = serde_json::from_str(&told.stdout).expect("iperf3 prints JSON");
-    let received = told["end"]["sum_received"]["bytes"].as_u64().expect("a number");
+    let output: Value = serde_json::from_str(&output.stdout).expect("iperf3 prints JSON");
+    let received = output["end"]["sum_received"]["bytes"].as_u64().expect("a number");
     // The client asks before all of its data has arrived; on a busy machine that is little.
-    assert!(received > 0, "{told}");
+    assert!(received > 0, "{output}");
     let view = json(&["inspect", "lab", "--json"]);
     let lossless = |drops: &Value| drops.as_object().is_some_and(serde_json::Map::is_empty);
     let switches = view["switches"].as_array().expect("an array");
@@ -59,10 +59,10 @@ fn udp_programs_get_what_the_link_carries_and_no_more() {
     let server = serve();
     // Half of the link's rate, for 0.8 s.
     let udp = ["iperf3", "--client", "h3", "--udp", "--bitrate", "10M", "--bytes", "1M", "--json"];
-    let told = start("h0", &udp).finish().assert_code(0);
+    let output = start("h0", &udp).finish().assert_code(0);
     server.finish().assert_code(0);
-    let told: Value = serde_json::from_str(&told.stdout).expect("iperf3 prints JSON");
-    assert_eq!(told["end"]["sum"]["lost_packets"], 0, "{told}");
+    let output: Value = serde_json::from_str(&output.stdout).expect("iperf3 prints JSON");
+    assert_eq!(output["end"]["sum"]["lost_packets"], 0, "{output}");
     lab.destroy();
 }
 

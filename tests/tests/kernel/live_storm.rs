@@ -57,7 +57,7 @@ fn a_storm_holds_up_a_victim_until_it_is_stopped() {
     await_that("the first leaf is paused", || view()["hosts"][0]["paused"][0] == 3);
     let victim =
         Running::start(&mut xoff(["send", "lab", "h1", "h2", "--bytes", "100kB", "--json"]));
-    await_that("a watchdog tells", || !storms(&view(), "leaf1").is_empty());
+    await_that("a watchdog reports a storm", || !storms(&view(), "leaf1").is_empty());
     assert_eq!(view()["completed_flows"], 0);
     let stopped = command(&["storm", "lab", "h3", "--stop"]).assert_code(0);
     assert_eq!(stopped.stdout, "h3 no longer pauses priority 3\n");

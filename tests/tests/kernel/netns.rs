@@ -238,7 +238,7 @@ fn a_failed_deployment_leaves_nothing() {
     assert!(matches!(error, Error::Refused { .. }), "these tests need root: {message}");
     assert!(message.contains("host1/eth1 the neighbour 10.0.1.1"), "{message}");
     let name = message.split_whitespace().find_map(|word| word.split_once('/')).expect("a name").0;
-    let fabric = FabricId::of_namespace(name).expect("a fabric's namespace");
+    let fabric = FabricId::from_namespace(name).expect("a fabric's namespace");
     assert_eq!(traces(fabric), [""; 0]);
 }
 
@@ -275,7 +275,7 @@ fn only_fabrics_of_killed_processes_are_abandoned() {
         let statuses = netns::list().expect("root may list");
         statuses.into_iter().find(|status| status.fabric == fabric).map(|status| status.owner)
     };
-    let of_dead = Owner::Living(Some(Process::of(dead.id())));
+    let of_dead = Owner::Living(Some(Process::new(dead.id())));
     assert_eq!(owner(abandoned), Some(of_dead));
     let refused = netns::destroy(abandoned).expect_err("its owner lives").to_string();
     assert!(refused.contains(&dead.id().to_string()), "{refused}");

@@ -206,7 +206,7 @@ fn one_that_is_killed_leaves_nothing() {
     let temporary = ScenarioFolder::new();
     for test in ["xsk.copy", "fabric.tc"] {
         let mut command = xoff(["selftest", "--only", test, "--pause"]);
-        let paused = Paused::of(test, command.env("TMPDIR", temporary.path("")));
+        let paused = Paused::new(test, command.env("TMPDIR", temporary.path("")));
         let objects = bpf_objects_of(paused.id());
         assert!(!objects.is_empty());
         tests::command::kill(paused.id());

@@ -50,7 +50,7 @@ fn flows_wait_where_they_are_predicted_to_collide() {
         let run = in_memory(PERMUTATION, &[&format!("seed={seed}")]);
         run.assert_lossless();
         assert_eq!(run.summary.pause_frames, 0);
-        let permutation = Permutation::of(&run);
+        let permutation = Permutation::new(&run);
         for row in run.flows().rows() {
             let number = usize::try_from(row.number("flow")).unwrap();
             let (fct, ideal) = (row.number("fct_ns"), row.number("ideal_ns"));
@@ -89,8 +89,8 @@ struct Permutation {
 }
 
 impl Permutation {
-    fn of(run: &Run) -> Self {
-        let inspection = Inspection::of(&run.scenario);
+    fn new(run: &Run) -> Self {
+        let inspection = Inspection::new(&run.scenario);
         let [found] = inspection.collisions.as_slice() else { panic!("one permutation") };
         let colliding = found.overloaded.iter().flat_map(|overload| &overload.flows);
         let colliding = colliding.map(|number| *number as usize).collect();

@@ -8,7 +8,7 @@ fn a_larger_buffer_has_a_descriptor_for_each_of_the_shortest_packets() {
 }
 
 #[test]
-fn a_pause_tells_what_exceeded_its_threshold() {
+fn a_pause_reports_what_exceeded_its_threshold() {
     let mut pauses = 0;
     for file in shipped_files() {
         let run = in_memory(&shipped(&file), &[]);
@@ -19,7 +19,7 @@ fn a_pause_tells_what_exceeded_its_threshold() {
 }
 
 #[test]
-fn a_pause_tells_that_the_pool_was_full() {
+fn a_pause_reports_that_the_pool_was_full() {
     pause::beyond_the_pool(in_memory);
 }
 

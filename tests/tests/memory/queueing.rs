@@ -93,7 +93,7 @@ fn assert_theory(load: f64) {
     let (error, half_width) = ((overall - theory).abs(), STUDENT * deviation);
     let what = format!("{utilisation:.3}: {overall:.0} ns +- {half_width:.0}, theory {theory:.0}");
     assert!(error <= half_width, "{what}");
-    assert!(half_width < 0.08 * theory, "too few flows to tell: {what}");
+    assert!(half_width < 0.08 * theory, "too few flows to judge: {what}");
     // Poisson arrivals see time averages: as many packets wait as the link is busy.
     let busy = waits.iter().filter(|wait| **wait > 1.0).count() as f64 / waits.len() as f64;
     assert!((busy - utilisation).abs() < 0.01, "{busy:.3} of packets wait at {utilisation:.3}");

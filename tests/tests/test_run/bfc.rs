@@ -73,7 +73,7 @@ fn queue(twins: &mut Twins, after: u64, frame: &[u8]) -> (u32, QueueId, Vec<Orde
     let (arrival, queued) = arrive(twins, after, frame);
     let (slot, queue) = queued.unwrap_or_else(|| panic!("{arrival:?}"));
     let (_, sent) = arrival.queued.as_ref().expect("a queued packet has bytes");
-    assert_eq!(usize::from(sent[8]), queue.place(), "the next switch is told");
+    assert_eq!(usize::from(sent[8]), queue.place(), "the next switch reads the queue");
     (slot, queue, arrival.orders())
 }
 
@@ -84,7 +84,7 @@ fn depart(twins: &mut Twins, after: u64, slot: u32) -> Vec<Order> {
 }
 
 /// Delivers a hop control frame of the neighbour; returns its outcome.
-fn told(twins: &mut Twins, control: HopControl) -> Outcome {
+fn receive(twins: &mut Twins, control: HopControl) -> Outcome {
     arrive(twins, 0, &hop_control_bytes(inbound(PORT).source, control)).0.outcome
 }
 
@@ -210,14 +210,14 @@ fn a_bitmap_replaces_all_pauses() {
         let mut twins = twins();
         for (queue, paused) in [(8, true), (70, true), (8, false)] {
             let control = HopControl::Queue { queue: QueueId::data(queue), paused };
-            assert_eq!(told(&mut twins, control), Outcome::ControlReceived(control));
+            assert_eq!(receive(&mut twins, control), Outcome::ControlReceived(control));
         }
         let paused = |twins: &Twins, port| {
             bfc::port(twins.kernel.tables(), port).expect("a port").paused.words()
         };
         assert_eq!(paused(&twins, PORT), [0, 1 << 6]);
         let control = HopControl::Queues { paused: [1 << 9, 1 << 63] };
-        assert_eq!(told(&mut twins, control), Outcome::ControlReceived(control));
+        assert_eq!(receive(&mut twins, control), Outcome::ControlReceived(control));
         assert_eq!(paused(&twins, PORT), [1 << 9, 1 << 63]);
         assert_eq!(paused(&twins, EGRESS), [0, 0]);
     });

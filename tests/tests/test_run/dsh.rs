@@ -128,7 +128,7 @@ fn tau_is_the_estimate() {
                 twins.arrive(PORT, now, &packet(3)).unwrap_or_else(|error| panic!("{error}"));
             }
             let (tables, policy) = (twins.kernel.tables(), twins.policy());
-            let at = Ingress::of(tables, policy, PORT, Priority::new(3)).unwrap();
+            let at = Ingress::new(tables, policy, PORT, Priority::new(3)).unwrap();
             assert_eq!(Selected::margin(&at), 20_000, "{form:?}");
             let queue = dsh::queue(&at).unwrap();
             assert_eq!(queue.measured_bytes.load(), 8 * length() as u32);

@@ -73,9 +73,9 @@ fn lossy_kinds() -> impl Iterator<Item = lossy::Settings> {
 
 const SEED: u64 = 0x5eed;
 /// The shortest frame that `BPF_PROG_TEST_RUN` takes on every kernel.
-const SHORTEST: usize = 14;
+const MIN_LENGTH: usize = 14;
 /// Longer than a page holds next to the headroom of a frame.
-const LONGEST: usize = 3700;
+const MAX_LENGTH: usize = 3700;
 /// Templates of frames that are right.
 const TEMPLATES: usize = 256;
 
@@ -120,7 +120,7 @@ fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec
     match random.below(8) {
         0 => {
             // Noise, half of it under an EtherType that is parsed.
-            let length = SHORTEST + random.below(200) as usize;
+            let length = MIN_LENGTH + random.below(200) as usize;
             frame.extend((0..length).map(|_| random.byte()));
             if random.below(2) == 0 {
                 frame[..6].copy_from_slice(&inbound(any_port).destination);
@@ -132,11 +132,11 @@ fn next_frame(random: &mut Random, templates: &[(u32, Vec<u8>)], frame: &mut Vec
         1 => {
             frame.extend_from_slice(bytes);
             let length = random.below(bytes.len() as u64 + 1) as usize;
-            frame.truncate(length.max(SHORTEST));
+            frame.truncate(length.max(MIN_LENGTH));
         }
         2 => {
             frame.extend_from_slice(bytes);
-            frame.resize(bytes.len() + random.below((LONGEST - bytes.len()) as u64) as usize, 0);
+            frame.resize(bytes.len() + random.below((MAX_LENGTH - bytes.len()) as u64) as usize, 0);
         }
         3 => {
             // Headers alone matter; the last bytes of a packet are payload and ICRC.
@@ -215,7 +215,7 @@ fn small_buffer(policy: Policy) -> State {
         state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
         state.config.queues[3] = QueueRange::flow_queues(0, 4);
         let mut bfc = BfcState::fresh(bfc::Settings {
-            options: bfc::Options::of(policy),
+            options: bfc::Options::from_policy(policy),
             sticky: Nanos(1000),
             threshold: Nanos(200),
             sampled: 1 << 31,
@@ -227,12 +227,13 @@ fn small_buffer(policy: Policy) -> State {
     if policy.scheme() == SchemeKind::Ofc {
         state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
         state.config.queues[3] = QueueRange::flow_queues(0, ofc::state::QUEUES);
-        let options = ofc::Options::of(policy);
+        let options = ofc::Options::from_policy(policy);
         state.ofc = Some(ofc::Settings { options, congested: Bytes(4000) });
     }
     if Selected::states(policy).is_some() {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
-        let options = if is_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
+        let options =
+            if is_dsh { spfc::Options::default() } else { spfc::Options::from_policy(policy) };
         let lines = if options.per == spfc::Per::Port { PORTS } else { 8 * PORTS };
         state.dsh.options.victims = is_dsh;
         let row = SpfcRow { period_ns: 20_000, victim_bytes: 4000, ..SpfcRow::default() };
@@ -245,7 +246,7 @@ fn small_buffer(policy: Policy) -> State {
 fn small_rule(policy: Policy) -> Option<SchemeSettings> {
     use pfc_family::{MeanOf, Options, Rule, Settings};
     let low = Bytes(3000);
-    let family = || match Options::of(policy).rule {
+    let family = || match Options::from_policy(policy).rule {
         Rule::CongestionAware => Settings::CongestionAware { low, egress: Bytes(2000) },
         Rule::MeanOfEgress => Settings::MeanOfEgress { low, of: MeanOf::NonEmpty },
         Rule::Predictive => {
@@ -279,7 +280,7 @@ fn run(seed: u64, policy: Policy, frames: u64) -> BTreeSet<DropReason> {
     }
     let mut counted = Counted::default();
     let mut held = Vec::new();
-    let mut frame = Vec::with_capacity(LONGEST);
+    let mut frame = Vec::with_capacity(MAX_LENGTH);
     for number in 0..frames {
         let port = next_frame(&mut random, &templates, &mut frame);
         let now = Nanos(number * 100);

@@ -62,7 +62,7 @@ fn packets_for_and_from_a_stormed_port_are_dropped_in_its_priority() {
                     ingress_packets: is(ingress),
                     ingress_bytes: LENGTH * is(ingress),
                 };
-                assert_eq!(StormRow::of(row.expect("a row of the table")), expected, "{what}");
+                assert_eq!(StormRow::new(row.expect("a row of the table")), expected, "{what}");
             }
         }
     });

@@ -15,7 +15,7 @@ fn build(plan: &Plan) -> Fabric {
 }
 
 /// `s0` to `s{switches - 1}` with these links between them, each with the host of its number if it is among `hosts`.
-fn of_links(switches: u32, hosts: &BTreeSet<u32>, links: &[(u32, u32)]) -> Fabric {
+fn fabric_of_links(switches: u32, hosts: &BTreeSet<u32>, links: &[(u32, u32)]) -> Fabric {
     let link = |a: String, b: String| PlannedLink { a, b, rate: LINK.0, delay: LINK.1 };
     let switch = |number: u32| format!("s{number}");
     let of_hosts = hosts.iter().map(|&number| link(format!("h{number}"), switch(number)));
@@ -27,11 +27,11 @@ fn of_links(switches: u32, hosts: &BTreeSet<u32>, links: &[(u32, u32)]) -> Fabri
 
 fn ring(switches: u32) -> Fabric {
     let links: Vec<_> = (0..switches).map(|at| (at, (at + 1) % switches)).collect();
-    of_links(switches, &(0..switches).collect(), &links)
+    fabric_of_links(switches, &(0..switches).collect(), &links)
 }
 
 fn by_routes(fabric: &Fabric) -> BackpressureGraph {
-    BackpressureGraph::of_routes(fabric, &Racks::by_routes(fabric))
+    BackpressureGraph::from_routes(fabric, &Racks::by_routes(fabric))
 }
 
 fn names(fabric: &Fabric, wires: &[WireId]) -> Vec<String> {
@@ -40,13 +40,13 @@ fn names(fabric: &Fabric, wires: &[WireId]) -> Vec<String> {
 
 /// The graph of all turns that the order leaves.
 fn prevented(fabric: &Fabric) -> BackpressureGraph {
-    let order = UpDown::of(fabric);
-    BackpressureGraph::of_all_turns(fabric).without(fabric, |turn| order.elides(fabric, turn))
+    let order = UpDown::new(fabric);
+    BackpressureGraph::from_all_turns(fabric).without(fabric, |turn| order.elides(fabric, turn))
 }
 
 /// All turns that the order elides, of all switches.
 fn elided(fabric: &Fabric) -> Vec<Turn> {
-    let order = UpDown::of(fabric);
+    let order = UpDown::new(fabric);
     let switches = (0..fabric.switch_count()).map(SwitchId);
     switches.flat_map(|switch| order.elided(fabric, switch)).collect()
 }
@@ -79,7 +79,7 @@ fn a_leaf_spine_has_the_edges_of_its_paths() {
     // Ports: 3 x 4 of leaves, 2 x 3 of spines. Up a leaf's packets go on to two other leaves; down to two hosts.
     assert_eq!((routes.node_count(), routes.edge_count()), (18, 6 * 2 + 6 * 2));
     assert_eq!(routes.cycles(), []);
-    let all = BackpressureGraph::of_all_turns(&fabric);
+    let all = BackpressureGraph::from_all_turns(&fabric);
     assert_eq!((all.node_count(), all.edge_count()), (18, 6 * 3 + 6 * 4));
     let cycles = all.cycles();
     assert_eq!(cycles.len(), 1, "any wire between switches may lead back to any other");
@@ -113,7 +113,7 @@ fn routes_round_a_ring_close_a_cycle_and_hosts_are_on_none() {
     let turns: Vec<_> =
         turns.iter().map(|turn| (turn.switch.0, turn.ingress, turn.egress)).collect();
     assert_eq!(turns, [(1, 1, 1), (2, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)]);
-    let order = UpDown::of(&fabric);
+    let order = UpDown::new(&fabric);
     let left = graph.without(&fabric, |turn| order.elides(&fabric, turn));
     assert_eq!((left.edge_count(), left.cycles()), (11, vec![]));
 }
@@ -168,7 +168,7 @@ fn a_failure_that_makes_a_cycle_of_routes_makes_none_of_those_that_are_left() {
     let fabric = build(&plan);
     let routes = by_routes(&fabric);
     assert_eq!(routes.cycles().len(), 2);
-    let order = UpDown::of(&fabric);
+    let order = UpDown::new(&fabric);
     let left = routes.clone().without(&fabric, |turn| order.elides(&fabric, turn));
     assert_eq!(left.cycles(), []);
     // From each spine to the other, at leaf 1 and at leaf 2.
@@ -179,7 +179,7 @@ fn a_failure_that_makes_a_cycle_of_routes_makes_none_of_those_that_are_left() {
 #[test]
 fn a_large_ring_is_one_cycle_and_then_none() {
     let fabric = ring(1000);
-    let all = BackpressureGraph::of_all_turns(&fabric);
+    let all = BackpressureGraph::from_all_turns(&fabric);
     assert_eq!(all.cycles().len(), 1);
     assert_eq!(prevented(&fabric).cycles(), []);
 }
@@ -194,7 +194,7 @@ fn any_fabric() -> impl Strategy<Value = Fabric> {
         (hosts, spanning, more).prop_map(move |(hosts, spanning, more)| {
             let to = |(at, by): (u32, u32)| (at, (at + by) % switches);
             let links: Vec<_> = (0..).zip(spanning).chain(more).map(to).collect();
-            of_links(switches, &hosts, &links)
+            fabric_of_links(switches, &hosts, &links)
         })
     })
 }
@@ -207,20 +207,20 @@ fn any_tree() -> impl Strategy<Value = Fabric> {
             .map(|(at, parent)| (at, in_32_bits(parent.index(at as usize))))
             .collect();
         let switches = in_32_bits(parents.len() + 1);
-        of_links(switches, &(0..switches).collect(), &links)
+        fabric_of_links(switches, &(0..switches).collect(), &links)
     })
 }
 
 proptest! {
     #[test]
     fn no_cycle_is_left_in_any_fabric(fabric in any_fabric()) {
-        let all = BackpressureGraph::of_all_turns(&fabric);
+        let all = BackpressureGraph::from_all_turns(&fabric);
         prop_assert!(!is_acyclic(&all), "frames may go to and fro on a link");
         prop_assert!(!all.cycles().is_empty());
         let left = prevented(&fabric);
         prop_assert!(is_acyclic(&left));
         prop_assert_eq!(left.cycles(), []);
-        let order = UpDown::of(&fabric);
+        let order = UpDown::new(&fabric);
         let turns = elided(&fabric);
         prop_assert!(turns.iter().all(|turn| order.elides(&fabric, *turn)));
         let of_switches = |turn: &&Turn| {
@@ -235,7 +235,7 @@ proptest! {
     #[test]
     fn a_tree_of_switches_with_hosts_loses_no_turn_of_a_route(fabric in any_tree()) {
         let routes = by_routes(&fabric);
-        let order = UpDown::of(&fabric);
+        let order = UpDown::new(&fabric);
         let left = routes.clone().without(&fabric, |turn| order.elides(&fabric, turn));
         prop_assert_eq!(left, routes);
     }

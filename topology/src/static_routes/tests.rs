@@ -33,7 +33,7 @@ fn pair(source: u32, destination: u32) -> RouteMatch {
     RouteMatch { source: Some(HostId(source)), ..to(destination) }
 }
 
-fn of(class: u32, frames: RouteMatch) -> RouteMatch {
+fn of_class(class: u32, frames: RouteMatch) -> RouteMatch {
     RouteMatch { class: Some(FlowClass(class)), ..frames }
 }
 
@@ -53,16 +53,16 @@ fn the_most_specific_route_applies() {
     let mut given = routes([
         (0, to(4), &[2]),
         (0, pair(0, 4), &[3]),
-        (0, of(1, ANY), &[2]),
-        (0, of(2, to(4)), &[2]),
-        (0, of(2, ANY), &[3]),
-        (0, of(2, pair(0, 4)), &[2, 3]),
+        (0, of_class(1, ANY), &[2]),
+        (0, of_class(2, to(4)), &[2]),
+        (0, of_class(2, ANY), &[3]),
+        (0, of_class(2, pair(0, 4)), &[2, 3]),
     ]);
     assert!(!given.add(SwitchId(0), pair(0, 4), vec![2]), "the switch has one");
     fabric.set_static_routes(given).unwrap();
     let ports = |source, destination, class: Option<u32>| {
         let traffic = Traffic::between(HostId(source), HostId(destination));
-        fabric.ports(SwitchId(0), traffic.of(class.map(FlowClass))).to_vec()
+        fabric.ports(SwitchId(0), traffic.with_class(class.map(FlowClass))).to_vec()
     };
     assert_eq!(ports(1, 4, None), [2], "of the destination");
     assert_eq!(ports(0, 4, None), [3], "of the pair");
@@ -98,7 +98,7 @@ fn a_loop_of_a_pair_or_of_flows_is_found_if_they_are_there() {
     let (traffic, kind) = fault(&mut ring(), around(pair(0, 2)));
     assert_eq!(traffic, Traffic::between(HostId(0), HostId(2)));
     assert_eq!(kind, RouteFaultKind::Loop(vec![SwitchId(0), SwitchId(1)]));
-    let mut given = around(of(5, ANY));
+    let mut given = around(of_class(5, ANY));
     assert_eq!(ring().set_static_routes(given.clone()), Ok(()), "there is no such flow");
     given.add_flows(FlowClass(5), HostId(0), HostId(3));
     let (traffic, _) = fault(&mut ring(), given);
@@ -122,13 +122,13 @@ fn routes_that_no_frame_takes_break_nothing() {
     assert_eq!(fabric.set_static_routes(routes([(2, to(2), &[0])])), Ok(()), "nobody is there");
     let own = routes([(0, to(1), &[1]), (1, to(2), &[1])]);
     assert_eq!(fabric.set_static_routes(own), Ok(()), "switches hand frames to their own hosts");
-    let mut given = routes([(0, of(0, ANY), &[1])]);
+    let mut given = routes([(0, of_class(0, ANY), &[1])]);
     given.add_flows(FlowClass(0), HostId(0), HostId(1));
     assert_eq!(fabric.set_static_routes(given), Ok(()));
 }
 
 #[test]
-fn hosts_of_a_rack_are_divided_where_routes_tell_them_apart() {
+fn hosts_of_a_rack_are_divided_where_routes_distinguish_them() {
     let mut fabric = leaf_spine();
     let groups = |fabric: &Fabric| {
         let groups = Racks::by_routes(fabric);
@@ -152,16 +152,16 @@ fn hosts_of_a_rack_are_divided_where_routes_tell_them_apart() {
 fn traffic_spreads_by_static_routes() {
     let mut fabric = leaf_spine();
     // Host 0's frames for host 4 take spine 1, others for it spine 0, and flows of class 7 spine 1.
-    let given = routes([(0, to(4), &[2]), (0, pair(0, 4), &[3]), (0, of(7, ANY), &[3])]);
+    let given = routes([(0, to(4), &[2]), (0, pair(0, 4), &[3]), (0, of_class(7, ANY), &[3])]);
     fabric.set_static_routes(given).unwrap();
     let groups = Racks::by_routes(&fabric);
     let mut demand = vec![0; groups.len() * groups.len()];
-    let place = |from, to| groups.of_host(HostId(from)) * groups.len() + groups.of_host(HostId(to));
+    let place = |from, to| groups.rack_of(HostId(from)) * groups.len() + groups.rack_of(HostId(to));
     demand[place(0, 4)] += 12;
     demand[place(1, 4)] += 2;
     demand[place(1, 5)] += 6;
     let up = |class: Option<u32>| {
-        let spread = Spread::of(&fabric, &groups, class.map(FlowClass), &demand);
+        let spread = Spread::new(&fabric, &groups, class.map(FlowClass), &demand);
         [2, 3].map(|port| spread.on(fabric.switch(SwitchId(0)).ports[port]) / SHARE_UNIT)
     };
     assert_eq!(up(None), [2 + 3, 12 + 3]);
@@ -175,7 +175,7 @@ fn a_detour_counts_the_links_of_its_longest_path() {
     let given = routes([(0, to(1), &[1, 2]), (3, to(1), &[1]), (2, to(1), &[1])]);
     fabric.set_static_routes(given).unwrap();
     let groups = Racks::by_routes(&fabric);
-    let reaches = Reach::to_group(&fabric, &groups, groups.of_host(HostId(1)), None);
+    let reaches = Reach::to_group(&fabric, &groups, groups.rack_of(HostId(1)), None);
     assert_eq!(reaches.len(), 1);
     let reach = &reaches[0];
     assert_eq!((reach.links_from(SwitchId(0)), reach.paths_from(SwitchId(0))), (5, 2));
@@ -208,7 +208,7 @@ fn static_routes_close_cycles_of_buffer_dependency() {
         routes([(0, to(2), &[1]), (2, to(0), &[1]), (1, to(3), &[2]), (3, to(1), &[1])]);
     for at in 0..4 {
         let ports = vec![NEXT[at as usize]];
-        assert!(flows.add(SwitchId(at), of(at, ANY), ports));
+        assert!(flows.add(SwitchId(at), of_class(at, ANY), ports));
         flows.add_flows(FlowClass(at), HostId(at), HostId((at + 2) % 4));
     }
     assert_eq!(members(flows), [4]);
@@ -235,10 +235,10 @@ fn a_route_to_what_is_not_joined_breaks_nothing_else() {
     fabric.set_static_routes(routes).expect("nobody takes it");
     assert!(!fabric.reaches(HostId(2), HostId(1)));
     let groups = Racks::by_routes(&fabric);
-    let y = groups.of_host(HostId(1));
+    let y = groups.rack_of(HostId(1));
     let reaches = Reach::to_group(&fabric, &groups, y, None);
     let sources: Vec<usize> = reaches.iter().flat_map(|reach| reach.sources.clone()).collect();
-    assert_eq!(sources, [groups.of_host(HostId(0))], "x still reaches y, and z does not");
+    assert_eq!(sources, [groups.rack_of(HostId(0))], "x still reaches y, and z does not");
 }
 
 /// The switch of a host hands frames to it, whatever routes for all flows of a class say.
@@ -253,7 +253,7 @@ fn a_switch_hands_frames_to_its_own_hosts() {
         assert!(routes.add(SwitchId(leaf), all, vec![2]));
     }
     routes.add_flows(FlowClass(0), HostId(0), HostId(1));
-    fabric.set_static_routes(routes).expect("no circle");
-    let traffic = Traffic::between(HostId(0), HostId(1)).of(class);
+    fabric.set_static_routes(routes).expect("no cycle");
+    let traffic = Traffic::between(HostId(0), HostId(1)).with_class(class);
     assert_eq!([0, 1].map(|leaf| fabric.ports(SwitchId(leaf), traffic)), [&[2][..], &[0]]);
 }

@@ -8,7 +8,7 @@ const REFUSED: (&str, &str) = ("2", "the command line, the input or the machine 
 /// A command's exit codes with their meaning.
 type Codes = &'static [(&'static str, &'static str)];
 
-fn of(command: &str) -> Codes {
+fn codes(command: &str) -> Codes {
     match command {
         "run" => &[
             (
@@ -81,7 +81,8 @@ fn of(command: &str) -> Codes {
 /// Adds each command's exit codes to its help.
 pub fn explained(all: Command) -> Command {
     all.mut_subcommands(|command| {
-        let codes = of(command.get_name()).iter().map(|(code, what)| format!("  {code:<5}{what}"));
+        let codes =
+            codes(command.get_name()).iter().map(|(code, what)| format!("  {code:<5}{what}"));
         let codes = codes.collect::<Vec<_>>().join("\n");
         let more = command.get_after_help().map(|help| format!("{help}\n\n")).unwrap_or_default();
         command.after_help(format!("{more}Exit codes:\n{codes}"))

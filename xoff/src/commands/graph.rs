@@ -59,7 +59,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
         Some(Which::All) => Hosts::All,
         Some(Which::Racks) => Hosts::Racks,
     };
-    let graph = Graph::of(&scenario, hosts);
+    let graph = Graph::new(&scenario, hosts);
     let text = match arguments.format {
         Format::Svg => svg(&graph),
         Format::Dot => dot(&graph),

@@ -10,7 +10,7 @@ use super::Exit;
 use crate::init::{Kind, Template};
 
 /// Max length of the name of a run or a live fabric, in bytes.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LENGTH: usize = 64;
 
 /// Arguments of `xoff init`.
 #[derive(Debug, clap::Args)]
@@ -31,10 +31,10 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let name = arguments.name.strip_suffix(".toml").unwrap_or(&arguments.name);
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    if !begins || name.len() > LONGEST_NAME || !name.bytes().all(is_allowed) {
+    if !begins || name.len() > MAX_NAME_LENGTH || !name.bytes().all(is_allowed) {
         let title = format!("`{name}` cannot name a scenario");
         return super::refuse(Complaint::new(title).with_help(format!(
-            "write 1 to {LONGEST_NAME} letters, digits, `-`, `_` or `.`, a letter or a digit first; the file is made in \
+            "write 1 to {MAX_NAME_LENGTH} letters, digits, `-`, `_` or `.`, a letter or a digit first; the file is made in \
              this folder"
         )));
     }

@@ -10,7 +10,7 @@ use emulation::engine::{Progress, RunError, Watch};
 use emulation::run::{self, Error, Threads};
 use results::{RunEnd, Style, Summary, TableFormat};
 use scenario::whole_number::between;
-use scenario::{DatapathKind, LARGEST_SEED, Scenario};
+use scenario::{DatapathKind, MAX_SEED, Scenario};
 use serde::Serialize;
 use units::Nanos;
 
@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "kernel|memory", hide_possible_values = true)]
     datapath: Option<Where>,
     /// Seed of all randomness of the run; replaces `seed`.
-    #[arg(long, value_name = "N", value_parser = between(0, LARGEST_SEED), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = between(0, MAX_SEED), allow_hyphen_values = true)]
     seed: Option<u64>,
     /// Format of the tables, `csv` or `parquet`, instead of `results.format`. `hpcc` adds files in the HPCC simulator's
     /// format, like the key `results.hpcc`.
@@ -120,7 +120,7 @@ fn table_format(formats: &[Format]) -> Result<Option<String>, &'static str> {
 
 fn execute_scenario(scenario: &Scenario, arguments: &Arguments, interrupted: &AtomicBool) -> Exit {
     let mut shown = RunProgress::new(scenario.duration.to_nanos());
-    let mut progress = |progress: Progress| shown.tell(progress);
+    let mut progress = |progress: Progress| shown.show(progress);
     let mut watch = Watch { interrupted, progress: &mut progress };
     let out = arguments.out.as_deref();
     let lent = match out {

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_told_from_headings() {
+    fn figures_are_distinguished_from_headings() {
         let names: Vec<String> =
             figures("1,234", "5.5").0.into_iter().map(|figure| figure.name).collect();
         let expected =
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_figure_is_left_out_and_a_lost_one_is_told() {
+    fn a_new_figure_is_left_out_and_a_lost_one_is_reported() {
         let (all, mut fewer) = (figures("100", "1"), figures("100", "1"));
         fewer.0.remove(0);
         let mut comparison = Comparison::default();

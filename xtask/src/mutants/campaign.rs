@@ -14,12 +14,12 @@ use super::tree::{End, Tree, now};
 /// Headings of [`Tally`]'s output.
 pub const HEADINGS: &str = "area             listed  equivalent   tried  caught  timeout  missed  \
                             unviable   share  s/mutant";
-/// Tests that take this many times as long as without a mutant do not end, but not before [`LEAST`]: the
+/// Tests that take this many times as long as without a mutant do not end, but not before [`MIN`]: the
 /// machine may have become busy.
 const PATIENCE: u32 = 6;
-const LEAST: Duration = Duration::from_mins(1);
+const MIN: Duration = Duration::from_mins(1);
 /// Tests without a mutant end before.
-const LONGEST: Duration = Duration::from_hours(1);
+const MAX_LENGTH: Duration = Duration::from_hours(1);
 
 /// Outcomes of an area's mutants.
 pub struct Tally {
@@ -147,12 +147,12 @@ fn limits(area: Area, tests: &[Tests], tree: &Tree) -> Result<Vec<(Tests, Durati
         // The first run has to compile.
         for _ in 0..2 {
             let start = now();
-            if tree.test(area, tests, LONGEST)? != End::Passed {
+            if tree.test(area, tests, MAX_LENGTH)? != End::Passed {
                 bail!("{} fail without a mutant: see {}", tests.describe(), tree.log().display());
             }
             took = start.elapsed();
         }
-        passes.push((tests, LEAST.max(took * PATIENCE)));
+        passes.push((tests, MIN.max(took * PATIENCE)));
     }
     Ok(passes)
 }

@@ -30,14 +30,14 @@ impl KernelPackage {
     pub fn fetch(wanted: &str, folder: &Path) -> Result<Self> {
         let file = Path::new(wanted);
         if file.extension().is_some_and(|extension| extension == "deb") {
-            return Self::of_packages(vec![apt::unpacked_file(file, folder)?]);
+            return Self::from_packages(vec![apt::unpacked_file(file, folder)?]);
         }
         if wanted.contains('/') {
-            return Self::of_image(file);
+            return Self::from_image(file);
         }
         let (series, apt) = match wanted.split_once('@') {
             None => (wanted, Apt::default()),
-            Some((series, suite)) => (series, Apt::of_suite(suite, folder)?),
+            Some((series, suite)) => (series, Apt::for_suite(suite, folder)?),
         };
         let packages = apt.with_fresh_lists(|apt| {
             let name = offered(apt, series)?;
@@ -50,10 +50,10 @@ impl KernelPackage {
             let parts = ["linux-binary-", "linux-modules-"].map(|part| format!("{part}{release}"));
             parts.iter().map(|part| apt.unpacked(part, folder)).collect()
         })?;
-        Self::of_packages(packages)
+        Self::from_packages(packages)
     }
 
-    fn of_packages(folders: Vec<PathBuf>) -> Result<Self> {
+    fn from_packages(folders: Vec<PathBuf>) -> Result<Self> {
         let mut files = Vec::new();
         for folder in &folders {
             collect_files(folder, &mut files)?;
@@ -74,7 +74,7 @@ impl KernelPackage {
         Ok(Self { folders, image, release })
     }
 
-    fn of_image(image: &Path) -> Result<Self> {
+    fn from_image(image: &Path) -> Result<Self> {
         let image = image.canonicalize().with_context(|| format!("{}", image.display()))?;
         let release = image.to_string_lossy().trim_start_matches('/').replace('/', "-");
         Ok(Self { folders: Vec::new(), image, release })
@@ -249,7 +249,7 @@ linux-image-6.12.94+deb12-cloud-amd64 - Linux 6.12 for x86-64 cloud (signed)
 ";
 
     #[test]
-    fn the_newest_kernel_of_a_series_is_told_by_its_numbers() {
+    fn the_newest_kernel_of_a_series_is_found_by_its_numbers() {
         assert_eq!(newest(LISTING, "6.1"), Some("linux-image-6.1.0-56-cloud-amd64"));
         assert_eq!(newest(LISTING, "6.12"), Some("linux-image-6.12.107+deb12-cloud-amd64"));
         assert_eq!(newest(LISTING, "6.18"), None);

@@ -156,15 +156,15 @@ fn selftest(console: &str) -> Verdict {
     match marked(console, "selftest").next() {
         None => Verdict::Missing,
         Some("0") => {
-            let (told, plan) = (results("ok ").count(), results("1..").next());
-            if plan != Some(told.to_string().as_str()) {
+            let (reported, plan) = (results("ok ").count(), results("1..").next());
+            if plan != Some(reported.to_string().as_str()) {
                 let plan = plan.unwrap_or("unknown");
                 return Verdict::NotOk(vec![format!(
-                    "{told} tests are told of; the plan is {plan}"
+                    "{reported} tests are told of; the plan is {plan}"
                 )]);
             }
             let skipped = results("ok ").filter(|line| line.contains("# SKIP")).count();
-            Verdict::Passed { passed: told - skipped, skipped }
+            Verdict::Passed { passed: reported - skipped, skipped }
         }
         Some(code) => Verdict::Failed(code.to_owned()),
     }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_is_named_and_told() {
+    fn a_test_that_fails_is_named_and_reported() {
         let failing = CONSOLE
             .replace("# ok 1 - a step", "#   got:      nothing\r\nvm: tap # not ok 1 - a step")
             .replace("tap ok 1", "tap not ok 1")
@@ -307,10 +307,10 @@ mod tests {
         let name = "1 selftests: xoff: xdp.native # time=2ms".to_owned();
         assert_eq!(*found, Verdict::NotOk(vec![name]));
         assert!(!found.holds());
-        let told = failed_tests(&failing);
+        let reported = failed_tests(&failing);
         let expected = "# selftests: xoff: xdp.native\n#   got:      nothing\n\
             # not ok 1 - a step # time=1ms\nnot ok 1 selftests: xoff: xdp.native # time=2ms\n";
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!(failed_tests(CONSOLE), "");
         let skipped = verdicts(&CONSOLE.replace("selftest 0", "selftest 4"));
         assert_eq!(skipped[1], Verdict::Failed("4".to_owned()));
@@ -328,8 +328,8 @@ mod tests {
             assert!(!found.holds());
         }
         // Log lines quoted by a test are ignored.
-        let told = format!("vm: tap # BUG: is looked for\r\n{CONSOLE}");
-        assert_eq!(verdicts(&told)[2], Verdict::Quiet);
+        let reported = format!("vm: tap # BUG: is looked for\r\n{CONSOLE}");
+        assert_eq!(verdicts(&reported)[2], Verdict::Quiet);
     }
 
     #[test]

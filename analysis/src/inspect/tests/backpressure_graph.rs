@@ -21,14 +21,14 @@ fn the_backpressure_graph_of_a_ring_has_a_cycle_unless_it_is_prevented() {
     insta::assert_snapshot!(graph_of(&ring("")), @"
     backpressure graph
       12 egress ports of switches, 12 edges by the routes
-      4 egress ports can hold each other back in a circle: BFC can deadlock
+      4 egress ports can hold each other back in a cycle: BFC can deadlock
         a cycle: s0->s1 s1->s2 s2->s3 s3->s0
     ");
     let prevented = ring(", prevent_deadlocks = true");
     insta::assert_snapshot!(graph_of(&prevented), @"
     backpressure graph
       12 egress ports of switches, 12 edges by the routes
-      4 egress ports can hold each other back in a circle: this is prevented
+      4 egress ports can hold each other back in a cycle: this is prevented
         a cycle: s0->s1 s1->s2 s2->s3 s3->s0
       turns (ingress port, egress port) that pause nothing
         s                     1 x 0 turns

@@ -230,7 +230,7 @@ pub(super) fn start_switches(
         })??;
         let switch = Switch {
             #[cfg(feature = "log-events")]
-            events: switch_user::event_log::EventLog::of(&mut program, &name).map_err(of_node)?,
+            events: switch_user::event_log::EventLog::new(&mut program, &name).map_err(of_node)?,
             name: name.clone(),
             program,
         };
@@ -284,7 +284,7 @@ pub(super) fn start_hosts(
 ) -> Result<(HostProgram, Vec<af_xdp::Socket>), DeployError> {
     let count = fabric.host_count() as usize;
     let mut program =
-        HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes, hook.of_hosts())
+        HostProgram::load(fabric.host_count(), FIRST_HOST_INTERFACE, takes, hook.host_hook())
             .map_err(|source| DeployError::Program { node: "of all hosts".into(), source })?;
     let mut hosts = Vec::with_capacity(count);
     for (number, interface) in (0..count).zip(FIRST_HOST_INTERFACE..) {

@@ -16,8 +16,8 @@ use units::Picos;
 
 use crate::datapath::slab::Slab;
 use crate::datapath::{Aside, FrameId, FrameKind, FrameLabel, FrameStore, HostArrival, counted};
+use crate::mac_addresses::naming;
 use crate::queue_pairs;
-use crate::stations::naming;
 
 /// A frame as bytes.
 #[derive(Clone, Debug, Default)]
@@ -179,8 +179,8 @@ impl FrameStore for KernelFrames {
 
     fn kind(&self, frame: FrameId) -> FrameKind {
         match self.parse(frame) {
-            Some(HostArrival::Packet(packet)) => FrameKind::of_packet(&packet),
-            Some(HostArrival::HopControl(control)) => FrameKind::of_hop_control(&control),
+            Some(HostArrival::Packet(packet)) => FrameKind::from_packet(&packet),
+            Some(HostArrival::HopControl(control)) => FrameKind::from_hop_control(&control),
             Some(HostArrival::LinkDelay(_)) => FrameKind::LinkDelay,
             // Hosts and switches of the fabric send no other frames.
             Some(HostArrival::Foreign) | None => FrameKind::Foreign,
@@ -189,8 +189,8 @@ impl FrameStore for KernelFrames {
 
     fn label(&self, frame: FrameId) -> FrameLabel {
         match self.parse(frame) {
-            Some(HostArrival::Packet(Packet::Roce(packet))) => FrameLabel::of_roce(&packet),
-            Some(HostArrival::Packet(Packet::Tcp(segment))) => FrameLabel::of_segment(&segment),
+            Some(HostArrival::Packet(Packet::Roce(packet))) => FrameLabel::from_roce(&packet),
+            Some(HostArrival::Packet(Packet::Tcp(segment))) => FrameLabel::from_segment(&segment),
             Some(HostArrival::HopControl(control)) => FrameLabel::HopControl(control),
             _ => FrameLabel::Other,
         }

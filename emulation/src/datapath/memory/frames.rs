@@ -18,8 +18,8 @@ use topology::WireId;
 
 use crate::datapath::slab::Slab;
 use crate::datapath::{Aside, FrameId, FrameKind, FrameLabel, FrameStore, HostArrival, counted};
+use crate::mac_addresses::naming;
 use crate::queue_pairs;
-use crate::stations::naming;
 
 /// A frame as a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl MemoryFrames {
 
     /// An empty store for frames on the same wires.
     #[must_use]
-    pub fn of_same_wires(&self) -> Self {
+    pub fn for_same_wires(&self) -> Self {
         Self::new(Arc::clone(&self.addresses), self.lengths)
     }
 
@@ -166,7 +166,7 @@ impl MemoryFrames {
     /// The queue that a packet's source address names.
     #[inline(always)]
     pub fn named(&self, frame: FrameId) -> QueueId {
-        QueueId::of_place(self.named.get(frame.0 as usize).map_or(0, |place| usize::from(*place)))
+        QueueId::from_place(self.named.get(frame.0 as usize).map_or(0, |place| usize::from(*place)))
     }
 
     /// Makes a packet's source address name a queue.
@@ -338,17 +338,17 @@ impl FrameStore for MemoryFrames {
 
     fn kind(&self, frame: FrameId) -> FrameKind {
         match &self.frames[frame].0 {
-            MemoryFrame::Roce(packet) => FrameKind::of_roce(packet),
-            MemoryFrame::Tcp(segment) => FrameKind::of_segment(segment),
-            MemoryFrame::HopControl(frame) => FrameKind::of_hop_control(&frame.control),
+            MemoryFrame::Roce(packet) => FrameKind::from_roce(packet),
+            MemoryFrame::Tcp(segment) => FrameKind::from_segment(segment),
+            MemoryFrame::HopControl(frame) => FrameKind::from_hop_control(&frame.control),
             MemoryFrame::LinkDelay(_) => FrameKind::LinkDelay,
         }
     }
 
     fn label(&self, frame: FrameId) -> FrameLabel {
         match &self.frames[frame].0 {
-            MemoryFrame::Roce(packet) => FrameLabel::of_roce(packet),
-            MemoryFrame::Tcp(segment) => FrameLabel::of_segment(segment),
+            MemoryFrame::Roce(packet) => FrameLabel::from_roce(packet),
+            MemoryFrame::Tcp(segment) => FrameLabel::from_segment(segment),
             MemoryFrame::HopControl(frame) => FrameLabel::HopControl(frame.control),
             MemoryFrame::LinkDelay(_) => FrameLabel::Other,
         }

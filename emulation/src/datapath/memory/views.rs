@@ -93,7 +93,7 @@ pub struct PacketView<'a, P> {
     /// Accounted length of its frame.
     pub length: u32,
     /// MAC address at the end of the wire, to which every frame is sent.
-    pub station: u64,
+    pub mac: u64,
     /// The queue named by its source address.
     pub named: &'a mut QueueId,
 }
@@ -104,7 +104,7 @@ impl<'a, P: Routed> PacketView<'a, P> {
     #[inline(always)]
     pub fn leaving(packet: &'a mut P, counted: Option<u32>, named: &'a mut QueueId) -> Self {
         let length = counted.unwrap_or_else(|| packet.own_length());
-        Self { packet, length, station: 0, named }
+        Self { packet, length, mac: 0, named }
     }
 }
 
@@ -117,12 +117,12 @@ impl<P: Routed> Frame for PacketView<'_, P> {
     #[inline(always)]
     fn parse(&self) -> Result<Parsed, DropReason> {
         let fields = self.packet.fields();
-        Ok(Parsed::Ipv4(Ipv4Fields { station: self.station, upstream: *self.named, ..fields }))
+        Ok(Parsed::Ipv4(Ipv4Fields { mac: self.mac, upstream: *self.named, ..fields }))
     }
 
     #[inline(always)]
     fn forward(&mut self, source: u64, _: u64, fields: &Ipv4Fields) -> Result<(), DropReason> {
-        *self.named = QueueId::of_address(source);
+        *self.named = QueueId::from_address(source);
         *self.packet.ttl() = fields.ttl - 1;
         Ok(())
     }

@@ -57,7 +57,7 @@ struct HeldFlows {
 
 /// A deadlock.
 #[derive(Debug)]
-pub struct FlowCircle {
+pub struct FlowCycle {
     /// Lanes in the order of waiting, from the lowest on; true if the lane's class is paused.
     lanes: Vec<(Lane, bool)>,
     /// The check that found its packets held back.
@@ -67,11 +67,11 @@ pub struct FlowCircle {
 
 /// Cycles of paused flows known to the watch.
 #[derive(Debug, Default)]
-pub struct FlowCircles {
+pub struct FlowCycles {
     /// The packets found by the last check, with its instant.
     before: Option<(Picos, BTreeMap<Packet, HeldPacket>)>,
     /// Deadlocks.
-    pub confirmed: Vec<FlowCircle>,
+    pub confirmed: Vec<FlowCycle>,
 }
 
 impl HeldFlows {
@@ -99,7 +99,7 @@ impl HeldFlows {
     }
 
     /// Disjoint cycles of stuck lanes, without lanes in `known`.
-    fn circles(&self, known: &BTreeSet<Lane>) -> Vec<Vec<(Lane, bool)>> {
+    fn cycles(&self, known: &BTreeSet<Lane>) -> Vec<Vec<(Lane, bool)>> {
         let lanes: Vec<Lane> = self.stuck().into_iter().collect();
         let place = |lane: &Lane| lanes.binary_search(lane).ok();
         let mut edges = vec![BTreeSet::new(); lanes.len()];
@@ -110,7 +110,7 @@ impl HeldFlows {
         }
         let edges: Vec<Vec<u32>> =
             edges.into_iter().map(|edges| edges.into_iter().collect()).collect();
-        let (mut taken, mut circles) = (known.clone(), Vec::new());
+        let (mut taken, mut cycles) = (known.clone(), Vec::new());
         for (start, lane) in (0..).zip(&lanes) {
             if taken.contains(lane) {
                 continue;
@@ -124,9 +124,9 @@ impl HeldFlows {
             }
             taken.extend(&members);
             let member = |lane| (lane, self.lanes[&lane].by_class);
-            circles.push(members.into_iter().map(member).collect());
+            cycles.push(members.into_iter().map(member).collect());
         }
-        circles
+        cycles
     }
 }
 
@@ -143,9 +143,9 @@ impl<W: Wires> Engine<'_, W> {
             both.retain_held(before);
             let confirmed = &mut self.deadlocks.flows.confirmed;
             let known = confirmed.iter().flat_map(|it| &it.lanes).map(|(lane, _)| *lane).collect();
-            for lanes in both.circles(&known) {
+            for lanes in both.cycles(&known) {
                 let (found, now) = (found.to_nanos(), self.now.to_nanos());
-                confirmed.push(FlowCircle { lanes, found, confirmed: now });
+                confirmed.push(FlowCycle { lanes, found, confirmed: now });
             }
         }
         self.deadlocks.flows.before = match before {
@@ -178,21 +178,22 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     fn add_held(&self, held: &mut HeldFlows, lane: Lane) -> Option<()> {
-        let (wire, priority) = (self.fabric_wire(lane.wire), Priority::of_bits(lane.class.into()));
+        let (wire, priority) =
+            (self.fabric_wire(lane.wire), Priority::from_bits(lane.class.into()));
         let (port, to_port) = (u32::from(wire.from_port), u32::from(wire.to_port));
         let (switch, next) = (self.sending_switch(lane.wire), self.receiving_switch(lane.wire));
         let tables = switch.tables();
         let own = Selected::held_flows(tables, switch.policy(), port, priority);
-        let at = Ingress::of(next.tables(), next.policy(), to_port, priority)?;
+        let at = Ingress::new(next.tables(), next.policy(), to_port, priority)?;
         let by_class = self.is_stopped(lane) && at.queue.off.load() != 0;
         if !by_class && own.flows == 0 || next.has_control(wire.to_port) {
             return None;
         }
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         Selected::paused_flows(&at, &mut |name| {
-            told.insert(name);
+            reported.insert(name);
         });
-        let stopped = own.stopped.filter(|_| !told.is_empty());
+        let stopped = own.stopped.filter(|_| !reported.is_empty());
         let xon = Selected::threshold(&at).saturating_sub(at.config.xon_offset_bytes);
         let resumes_at = Bytes(xon + at.config.private_bytes);
         held.lanes.insert(lane, HoldingLane { by_class, resumes_at });
@@ -204,7 +205,7 @@ impl<W: Wires> Engine<'_, W> {
                 let packet = tables.descriptor(slot)?;
                 let note = packet.note.load();
                 let flow = Selected::held_flow(tables, switch.policy(), port, priority, note);
-                let is_paused = flow.is_some_and(|name| told.contains(&name));
+                let is_paused = flow.is_some_and(|name| reported.contains(&name));
                 if is_paused || by_class || stopped == Some(queue) {
                     let came_by = arrives_at[packet.ingress_port.load() as usize].reverse().0;
                     let came_by = Lane { wire: came_by, class: lane.class };
@@ -228,8 +229,8 @@ impl<W: Wires> Engine<'_, W> {
         }
         self.look_at_paused_flows();
         let mut first: Option<(Nanos, String)> = None;
-        for circle in std::mem::take(&mut self.deadlocks.flows.confirmed) {
-            if circle.lanes.iter().any(|(lane, _)| of_classes.contains(lane)) {
+        for cycle in std::mem::take(&mut self.deadlocks.flows.confirmed) {
+            if cycle.lanes.iter().any(|(lane, _)| of_classes.contains(lane)) {
                 continue;
             }
             let member = |&(lane, by_class): &(Lane, bool)| DeadlockMember {
@@ -241,19 +242,19 @@ impl<W: Wires> Engine<'_, W> {
                     WaitCause::Flows
                 },
             };
-            let members: Vec<DeadlockMember<'_>> = circle.lanes.iter().map(member).collect();
+            let members: Vec<DeadlockMember<'_>> = cycle.lanes.iter().map(member).collect();
             self.recorder.add(&DeadlockRow {
-                circle: self.deadlocks.circles,
-                onset: circle.found,
-                confirmed: Some(circle.confirmed),
+                cycle: self.deadlocks.cycles,
+                onset: cycle.found,
+                confirmed: Some(cycle.confirmed),
                 survives_refresh: true,
                 end: None,
                 members: &members,
             })?;
-            self.deadlocks.circles += 1;
-            if first.as_ref().is_none_or(|(earliest, _)| circle.found < *earliest) {
-                let lanes: Vec<Lane> = circle.lanes.iter().map(|(lane, _)| *lane).collect();
-                first = Some((circle.found, self.names_of(&lanes)));
+            self.deadlocks.cycles += 1;
+            if first.as_ref().is_none_or(|(earliest, _)| cycle.found < *earliest) {
+                let lanes: Vec<Lane> = cycle.lanes.iter().map(|(lane, _)| *lane).collect();
+                first = Some((cycle.found, self.names_of(&lanes)));
             }
         }
         Ok(first)
@@ -282,24 +283,24 @@ mod tests {
         }
     }
 
-    fn circles(held: &HeldFlows) -> Vec<Vec<u32>> {
-        let circles = held.circles(&BTreeSet::new());
-        let wires = |circle: &Vec<(Lane, bool)>| circle.iter().map(|(lane, _)| lane.wire).collect();
-        circles.iter().map(wires).collect()
+    fn cycles(held: &HeldFlows) -> Vec<Vec<u32>> {
+        let cycles = held.cycles(&BTreeSet::new());
+        let wires = |cycle: &Vec<(Lane, bool)>| cycle.iter().map(|(lane, _)| lane.wire).collect();
+        cycles.iter().map(wires).collect()
     }
 
     #[test]
     fn a_ring_that_holds_more_than_x_on_is_stuck() {
         let ring = |bytes| held(3, &[(0, 1, 11), (1, 2, 6), (1, 2, bytes), (2, 0, 11)]);
-        assert_eq!(circles(&ring(5)), [[0, 1, 2]]);
-        assert_eq!(circles(&ring(4)), [[0; 0]; 0], "the second falls to X_on by its other packets");
+        assert_eq!(cycles(&ring(5)), [[0, 1, 2]]);
+        assert_eq!(cycles(&ring(4)), [[0; 0]; 0], "the second falls to X_on by its other packets");
     }
 
     #[test]
-    fn what_waits_behind_a_circle_is_stuck_and_in_none() {
+    fn what_waits_behind_a_cycle_is_stuck_and_in_none() {
         let tail = held(3, &[(0, 1, 11), (1, 0, 11), (2, 0, 11)]);
         assert_eq!(tail.stuck().len(), 3);
-        assert_eq!(circles(&tail), [[0, 1]]);
+        assert_eq!(cycles(&tail), [[0, 1]]);
         let chain = held(3, &[(0, 1, 99), (1, 2, 99)]);
         assert!(chain.stuck().is_empty());
     }
@@ -309,21 +310,21 @@ mod tests {
         let before = held(2, &[(0, 1, 11), (1, 0, 6), (1, 0, 5)]);
         let mut same = before.clone();
         same.retain_held(&before.packets);
-        assert_eq!(circles(&same), [[0, 1]]);
+        assert_eq!(cycles(&same), [[0, 1]]);
         // Another packet in a slot.
         let mut other = before.clone();
         let place = other.packets.remove(&(0, 2, 0)).expect("it is there");
         other.packets.insert((0, 2, 7), place);
-        assert_eq!(circles(&other), [[0, 1]]);
+        assert_eq!(cycles(&other), [[0, 1]]);
         other.retain_held(&before.packets);
-        assert!(circles(&other).is_empty());
+        assert!(cycles(&other).is_empty());
     }
 
     #[test]
-    fn circles_have_no_lane_in_common() {
+    fn cycles_have_no_lane_in_common() {
         let eight = held(3, &[(0, 1, 11), (1, 0, 11), (1, 2, 11), (2, 1, 11)]);
-        assert_eq!(circles(&eight), [[0, 1]]);
-        assert_eq!(eight.circles(&BTreeSet::from([lane(0)])).len(), 1);
-        assert!(eight.circles(&BTreeSet::from([lane(1)])).is_empty());
+        assert_eq!(cycles(&eight), [[0, 1]]);
+        assert_eq!(eight.cycles(&BTreeSet::from([lane(0)])).len(), 1);
+        assert!(eight.cycles(&BTreeSet::from([lane(1)])).is_empty());
     }
 }

@@ -34,7 +34,7 @@ pub(super) type Head = (u32, u64);
 
 /// A cycle of waiting.
 #[derive(Debug)]
-pub struct QueueCircle {
+pub struct QueueCycle {
     /// Queues in the order of waiting, from the lowest on.
     queues: Vec<PausedQueue>,
     heads: Vec<Head>,
@@ -44,38 +44,38 @@ pub struct QueueCircle {
 
 /// Cycles of paused queues known to the watch.
 #[derive(Debug, Default)]
-pub struct QueueCircles {
+pub struct QueueCycles {
     /// Cycles found once.
-    candidates: Vec<QueueCircle>,
+    candidates: Vec<QueueCycle>,
     /// Deadlocks, with the instants of their confirmation.
-    pub confirmed: Vec<(QueueCircle, Nanos)>,
+    pub confirmed: Vec<(QueueCycle, Nanos)>,
 }
 
 impl<W: Wires> Engine<'_, W> {
     /// Looks for cycles now, and repeats this while there are flows.
     pub(in crate::engine) fn look_at_paused_queues(&mut self) {
-        let found = self.circles_of_paused_queues();
+        let found = self.cycles_of_paused_queues();
         let earlier = std::mem::take(&mut self.deadlocks.queues.candidates);
-        for mut circle in found {
+        for mut cycle in found {
             let same =
-                |other: &&QueueCircle| other.queues == circle.queues && other.heads == circle.heads;
+                |other: &&QueueCycle| other.queues == cycle.queues && other.heads == cycle.heads;
             if let Some(earlier) = earlier.iter().find(same) {
-                circle.found = earlier.found;
+                cycle.found = earlier.found;
             }
-            let wires = circle.queues.iter().map(|it| self.settling_time(it.wire));
-            let settled = wires.max().is_some_and(|time| self.now >= circle.found + time);
+            let wires = cycle.queues.iter().map(|it| self.settling_time(it.wire));
+            let settled = wires.max().is_some_and(|time| self.now >= cycle.found + time);
             if settled {
-                self.deadlocks.queues.confirmed.push((circle, self.now.to_nanos()));
+                self.deadlocks.queues.confirmed.push((cycle, self.now.to_nanos()));
             } else {
-                self.deadlocks.queues.candidates.push(circle);
+                self.deadlocks.queues.candidates.push(cycle);
             }
         }
-        self.look_at_mixed_circles();
+        self.look_at_mixed_cycles();
         self.repeat(Task::PausedQueuesLook, Some(LOOK_PERIOD));
     }
 
     /// Cycles of queues, without queues in known deadlocks.
-    fn circles_of_paused_queues(&self) -> Vec<QueueCircle> {
+    fn cycles_of_paused_queues(&self) -> Vec<QueueCycle> {
         let heads_of = self.paused_queues();
         let nodes: Vec<PausedQueue> = heads_of.keys().copied().collect();
         let mut edges = vec![Vec::new(); nodes.len()];
@@ -91,7 +91,7 @@ impl<W: Wires> Engine<'_, W> {
         }
         let confirmed = self.deadlocks.queues.confirmed.iter().flat_map(|(it, _)| &it.queues);
         let mut taken: Vec<PausedQueue> = confirmed.copied().collect();
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         for (place, queue) in (0..).zip(&nodes) {
             if taken.contains(queue) {
                 continue;
@@ -102,9 +102,9 @@ impl<W: Wires> Engine<'_, W> {
             let queues: Vec<_> = cycle.iter().map(|&place| nodes[place as usize]).collect();
             let heads = queues.iter().map(|queue| heads_of[queue]).collect();
             taken.extend(&queues);
-            circles.push(QueueCircle { queues, heads, found: self.now });
+            cycles.push(QueueCycle { queues, heads, found: self.now });
         }
-        circles
+        cycles
     }
 
     /// All paused queues on watched wires, with their heads.
@@ -150,26 +150,26 @@ impl<W: Wires> Engine<'_, W> {
         let confirmed = std::mem::take(&mut self.deadlocks.queues.confirmed);
         let fabric = self.scenario.fabric();
         let mut first: Option<(Nanos, String)> = None;
-        for (circle, at) in &confirmed {
+        for (cycle, at) in &confirmed {
             let wire = |queue: &PausedQueue| fabric.wire(WireId(queue.wire)).name.as_str();
             let member = |queue: &PausedQueue| DeadlockMember {
                 wire: wire(queue),
                 priority: self.priority_of(queue.queue),
                 cause: WaitCause::FlowQueue(queue.queue.number()),
             };
-            let members: Vec<DeadlockMember<'_>> = circle.queues.iter().map(member).collect();
-            let onset = circle.found.to_nanos();
+            let members: Vec<DeadlockMember<'_>> = cycle.queues.iter().map(member).collect();
+            let onset = cycle.found.to_nanos();
             self.recorder.add(&DeadlockRow {
-                circle: self.deadlocks.circles,
+                cycle: self.deadlocks.cycles,
                 onset,
                 confirmed: Some(*at),
                 survives_refresh: true,
                 end: None,
                 members: &members,
             })?;
-            self.deadlocks.circles += 1;
+            self.deadlocks.cycles += 1;
             if first.as_ref().is_none_or(|(earliest, _)| onset < *earliest) {
-                let names: Vec<&str> = circle.queues.iter().map(wire).collect();
+                let names: Vec<&str> = cycle.queues.iter().map(wire).collect();
                 first = Some((onset, names.join(" ")));
             }
         }
@@ -181,6 +181,6 @@ impl<W: Wires> Engine<'_, W> {
         let paused = self.scenario.switch.paused_parts().0;
         let queues = crate::switch_settings::queues(self.scenario);
         let own = |class: &priority::Priority| queues[class.index()].queues().contains(queue);
-        priority::of_mask(paused).find(own).map_or(0, priority::Priority::number)
+        priority::in_mask(paused).find(own).map_or(0, priority::Priority::number)
     }
 }

@@ -51,7 +51,7 @@ struct Instant<'a> {
 }
 
 impl<'a> Instant<'a> {
-    fn of(scenario: &'a Scenario) -> Self {
+    fn new(scenario: &'a Scenario) -> Self {
         let mut engine = engine(scenario);
         engine.agenda = Agenda::default();
         Self { engine, packets: 0, others: Vec::new() }
@@ -70,7 +70,7 @@ impl<'a> Instant<'a> {
     }
 
     /// Reports the current pauses of a wire's sender to the watch.
-    fn tell(&mut self, wire: u32) {
+    fn report(&mut self, wire: u32) {
         let classes = self.engine.scenario.switch.lossless.iter();
         let paused = classes
             .filter(|&class| self.engine.is_stopped(Lane { wire, class }))
@@ -160,7 +160,7 @@ impl<'a> Instant<'a> {
             state.receive(now, duration_ns, response);
         }
         let number = self.lane(wire, 0).wire;
-        self.tell(number);
+        self.report(number);
         let mut last = self.engine.now;
         while let Some((at, task)) = self.next() {
             if let Task::PauseSettled { .. } = task {
@@ -176,8 +176,8 @@ impl<'a> Instant<'a> {
     /// The open cycles, with lanes as (wire, class).
     fn open(&self) -> Vec<Vec<(&str, u8)>> {
         let name = |lane: &Lane| (self.engine.fabric_wire(lane.wire).name.as_str(), lane.class);
-        let circles = self.engine.deadlocks.open.iter();
-        circles.map(|circle| circle.lanes.iter().map(name).collect()).collect()
+        let cycles = self.engine.deadlocks.open.iter();
+        cycles.map(|cycle| cycle.lanes.iter().map(name).collect()).collect()
     }
 }
 
@@ -204,9 +204,9 @@ const MIXED: [(&str, u8); 4] = [(ROUND[0], 3), (ROUND[1], 5), (ROUND[2], 3), (RO
 /// spine0 has been paused in class 3 when leaf1's port pauses it, too: from then on it also waits for packets
 /// of class 5.
 #[test]
-fn a_port_closes_a_circle_through_a_class_that_was_paused_before() {
+fn a_port_closes_a_cycle_through_a_class_that_was_paused_before() {
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     mixed(&mut instant);
     instant.turn_queue(ROUND[0], 3, true);
     instant.receive(ROUND[0], &[3], LONG);
@@ -218,9 +218,9 @@ fn a_port_closes_a_circle_through_a_class_that_was_paused_before() {
 
 /// leaf1's port turns ON, and its frame renews the pauses of both queues.
 #[test]
-fn a_circle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
+fn a_cycle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     mixed(&mut instant);
     instant.turn_queue(ROUND[0], 3, true);
     instant.turn_queue(ROUND[0], 5, true);
@@ -235,10 +235,10 @@ fn a_circle_ends_when_its_port_turns_on_though_its_classes_stay_paused() {
 /// Each wire of the cycle also waits for its reverse, and these cycles of two are found first. When one of them
 /// ends, the cycle of four is left.
 #[test]
-fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
+fn a_cycle_that_others_hid_is_found_when_one_of_them_ends() {
     const BACK: [&str; 4] = ["leaf1->spine0", "spine1->leaf1", "leaf2->spine1", "spine0->leaf2"];
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     for at in 0..4 {
         let next = ROUND[(at + 1) % 4];
         instant.wait(3, ROUND[at], next);
@@ -252,7 +252,7 @@ fn a_circle_that_others_hid_is_found_when_one_of_them_ends() {
     }
     let round = ROUND.map(|wire| (wire, 3));
     assert_eq!(instant.open().len(), 4);
-    assert!(instant.open().iter().all(|circle| circle.len() == 2));
+    assert!(instant.open().iter().all(|cycle| cycle.len() == 2));
     instant.turn_queue(BACK[0], 3, false);
     instant.receive(BACK[0], &[3], 0);
     let open = instant.open();
@@ -267,7 +267,7 @@ fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64
         state.receive(now.to_nanos(), LONG, response);
     }
     let number = instant.lane(wire, 0).wire;
-    instant.tell(number);
+    instant.report(number);
     let tasks = std::iter::from_fn(|| instant.next());
     let settled = tasks.filter_map(|(time, task)| match task {
         Task::PauseSettled { wire, class } if wire == number => {
@@ -283,7 +283,7 @@ fn settle(instant: &mut Instant<'_>, wire: &str, classes: &[u8]) -> Vec<(u8, u64
 #[test]
 fn a_pause_settles_once_nothing_more_can_arrive() {
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     instant.engine.now = Picos(5_000_000);
     let wire = ROUND[0];
     let (_, response) = instant.pause_state(instant.lane(wire, 3));
@@ -319,9 +319,9 @@ fn undecided(instant: &mut Instant<'_>) {
 
 /// When the packet has left, none of the queues ever resumes: their thresholds are 0.
 #[test]
-fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
+fn a_cycle_is_looked_at_every_10_us_until_it_is_known_to_last() {
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     undecided(&mut instant);
     let opened = instant.engine.now - Picos(1_000_000);
     let is_look = |(_, task): &&(Picos, Task)| *task == Task::DeadlockLook;
@@ -353,11 +353,11 @@ fn a_circle_is_looked_at_every_10_us_until_it_is_known_to_last() {
 /// The queues hold 1000 bytes, less than T. Where alpha is 0 they hold more, and do not resume when their pauses are
 /// renewed; if one of them does, the others follow.
 #[test]
-fn a_circle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold() {
+fn a_cycle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold() {
     for (above, lasts) in [(3, false), (4, true)] {
         let confirmed = ["refresh", "departure"].map(|resume_test| {
             let scenario = fabric_that_tests_at(resume_test);
-            let mut instant = Instant::of(&scenario);
+            let mut instant = Instant::new(&scenario);
             undecided(&mut instant);
             instant.at_its_end(instant.lane(ROUND[0], 3), |queue, _| {
                 queue.shared_bytes.sub::<SwitchTables>(1000);
@@ -366,9 +366,9 @@ fn a_circle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold()
                 instant.port_at_its_end(instant.lane(wire, 3)).alpha_numerator.store(0);
             }
             instant.perform(instant.engine.now, Task::DeadlockLook);
-            let circle = &instant.engine.deadlocks.open[0];
-            assert_eq!(circle.survives_refresh, lasts);
-            circle.confirmed.is_some()
+            let cycle = &instant.engine.deadlocks.open[0];
+            assert_eq!(cycle.survives_refresh, lasts);
+            cycle.confirmed.is_some()
         });
         assert_eq!(confirmed, [lasts, true]);
     }
@@ -376,9 +376,9 @@ fn a_circle_dissolves_at_a_refresh_if_one_of_its_queues_is_below_its_threshold()
 
 /// Class 5 of a wire resumes, which changes nothing for class 3: the cycle stays the same one.
 #[test]
-fn a_circle_outlasts_other_pauses_of_its_wires() {
+fn a_cycle_outlasts_other_pauses_of_its_wires() {
     let scenario = fabric();
-    let mut instant = Instant::of(&scenario);
+    let mut instant = Instant::new(&scenario);
     instant.turn_queue(ROUND[0], 5, true);
     instant.receive(ROUND[0], &[5], LONG);
     undecided(&mut instant);
@@ -389,7 +389,7 @@ fn a_circle_outlasts_other_pauses_of_its_wires() {
         instant.receive(wire, &[5], 0);
         assert_eq!(instant.open(), [ROUND.map(|wire| (wire, 3))]);
     }
-    assert_eq!(instant.engine.deadlocks.circles, 1);
+    assert_eq!(instant.engine.deadlocks.cycles, 1);
     instant.turn_queue(ROUND[0], 3, false);
     instant.receive(ROUND[0], &[3], 0);
     assert!(instant.open().is_empty());

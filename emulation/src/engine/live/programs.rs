@@ -5,7 +5,7 @@ use topology::HostId;
 use units::Picos;
 
 use super::super::Engine;
-use super::super::stack::{MOST_WAITING, StackFrame};
+use super::super::stack::{MAX_WAITING, StackFrame};
 use crate::datapath::kernel::KernelWires;
 use crate::live::stacks::{AT_ONCE, Sent, Stacks};
 use crate::partition::Place;
@@ -20,7 +20,7 @@ impl Engine<'_, KernelWires> {
             let host = HostId(number as u32);
             let node = self.host_node(host);
             let waiting = node.stack().map(|stack| stack.waiting_for_the_port(at, &node.host));
-            if waiting.is_none_or(|waiting| waiting >= MOST_WAITING) {
+            if waiting.is_none_or(|waiting| waiting >= MAX_WAITING) {
                 continue;
             }
             let mut taken = 0;
@@ -47,7 +47,7 @@ impl Engine<'_, KernelWires> {
         let Place { part, index } = self.place_of(host);
         let part = &mut *self.parts[part as usize];
         let (frame, length) = part.core.frames.foreign(bytes);
-        let frame = StackFrame { frame, length, priority: Priority::of_bits(priority) };
+        let frame = StackFrame { frame, length, priority: Priority::from_bits(priority) };
         let node = &mut part.hosts[index as usize];
         let next = node.send_of_stack(&mut part.core, at, frame);
         part.core.upcoming.wake(index, next);

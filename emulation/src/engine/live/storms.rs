@@ -17,25 +17,25 @@ use crate::datapath::kernel::KernelWires;
 use crate::live::view::{StormCounts, StormEvent, StormSpan, StormView};
 
 /// Number of events that `xoff inspect` can show.
-const MOST_RECENT: usize = 32;
+const MAX_RECENT: usize = 32;
 
 /// Recent events of storms, and the channel to their subscriber.
 #[derive(Debug)]
 pub struct StormEvents {
     recent: VecDeque<StormEvent>,
-    told: Sender<StormEvent>,
+    subscriber: Sender<StormEvent>,
 }
 
 impl<W: Wires> Engine<'_, W> {
     /// Subscribes to events that watchdogs detect from now on.
-    pub fn tell_of_storms(&mut self) -> Receiver<StormEvent> {
-        let (told, events) = mpsc::channel();
-        self.live.storm_events = Some(StormEvents { recent: VecDeque::new(), told });
+    pub fn subscribe_to_storms(&mut self) -> Receiver<StormEvent> {
+        let (subscriber, events) = mpsc::channel();
+        self.live.storm_events = Some(StormEvents { recent: VecDeque::new(), subscriber });
         events
     }
 
     /// Records the start or end of a storm and sends it to the subscriber.
-    pub(super) fn tell_of_storm(&mut self, entry: &Entry, storm: &Storm) {
+    pub(super) fn notify_storm(&mut self, entry: &Entry, storm: &Storm) {
         let Some(events) = &mut self.live.storm_events else { return };
         let fabric = self.scenario.fabric();
         let Storm { port, priority, restored, waiting, .. } = *storm;
@@ -49,14 +49,18 @@ impl<W: Wires> Engine<'_, W> {
             action: action.to_owned(),
             is_over: restored.is_some(),
             waiting_packets: waiting.packets,
-            counts: StormCounts::of([storm.egress_dropped, storm.ingress_dropped, storm.forwarded]),
+            counts: StormCounts::new([
+                storm.egress_dropped,
+                storm.ingress_dropped,
+                storm.forwarded,
+            ]),
         };
-        if events.recent.len() == MOST_RECENT {
+        if events.recent.len() == MAX_RECENT {
             events.recent.pop_front();
         }
         events.recent.push_back(event.clone());
         // The subscriber may have gone.
-        let _ = events.told.send(event);
+        let _ = events.subscriber.send(event);
     }
 }
 
@@ -79,7 +83,7 @@ impl Engine<'_, KernelWires> {
                 is_present,
                 detected,
                 restored,
-                counts: StormCounts::of([
+                counts: StormCounts::new([
                     history.egress_dropped,
                     history.ingress_dropped,
                     history.forwarded,
@@ -105,14 +109,14 @@ impl Engine<'_, KernelWires> {
             priority: class.number(),
             left_ps: left(ends[class.index()]),
         };
-        priority::of_mask(classes).map(span).collect()
+        priority::in_mask(classes).map(span).collect()
     }
 
     /// Ends storms of a host. Returns the classes whose storms have ended.
     pub(super) fn end_storm(&mut self, at: Picos, host: HostId, classes: u8) -> u8 {
         let ends = self.host_node(host).storm_ends(at);
         let is_stormy = |class: &priority::Priority| ends[class.index()] > Picos::ZERO;
-        let stormy = priority::of_mask(classes).filter(is_stormy);
+        let stormy = priority::in_mask(classes).filter(is_stormy);
         let ended = stormy.fold(0, |classes, class| classes | class.bit());
         self.command(host, at, Command::EndStorm(classes));
         ended

@@ -53,7 +53,7 @@ impl Engine<'_, KernelWires> {
 
 impl<W: Wires> Engine<'_, W> {
     /// Sends a completed flow to the client that waits for it.
-    pub(in super::super) fn tell_waiter(&mut self, row: &FlowRow<'_>) {
+    pub(in super::super) fn notify_waiter(&mut self, row: &FlowRow<'_>) {
         let Some(waiter) = self.live.waiting.remove(&row.flow) else { return };
         let Waiter { answer, deadlines, sleeps, lost } = waiter;
         let deadlines = self.deadlines().since(deadlines);
@@ -83,7 +83,7 @@ fn delivery(row: &FlowRow<'_>, meanwhile: Meanwhile) -> Delivery {
         priority: row.priority,
         fct_ns: fct.0,
         ideal_ns: row.ideal.0,
-        slowdown: Slowdown::of(fct, row.ideal).into(),
+        slowdown: Slowdown::new(fct, row.ideal).into(),
         retransmitted_packets: row.retransmitted_packets,
         fidelity: meanwhile,
     }

@@ -51,7 +51,7 @@ impl Engine<'_, KernelWires> {
         if change != ImpairmentChange::default() {
             for &wire in wires {
                 let faults = self.out_mut(wire).faults_mut();
-                let set = change.of(faults.impairment());
+                let set = change.applied_to(faults.impairment());
                 faults.impair(set, mix(seed, u64::from(wire.0) | 1 << 62));
             }
         }

@@ -28,7 +28,8 @@ impl SwitchNode {
                 let inward = &self.ports[usize::from(port)].inward;
                 core.capture_dropped(now, self.node, inward, (frame, inward.wire), reason);
                 core.log_dropped(now, [inward.wire; 2], frame);
-                priority = core.frames.priority(frame).map(|class| Priority::of_bits(class.into()));
+                priority =
+                    core.frames.priority(frame).map(|class| Priority::from_bits(class.into()));
             }
             Outcome::ControlReceived(_) => {}
             Outcome::Queued(_) => unreachable!("the switch keeps the frame of a queued packet"),
@@ -75,7 +76,7 @@ impl SwitchNode {
         }
         let nanos = now.to_nanos();
         let tables = self.switch.tables();
-        let paused = priority::of_mask(*watched)
+        let paused = priority::in_mask(*watched)
             .filter(|&class| tables.pause_expiry(port.into(), class) > nanos)
             .fold(0, |paused, class| paused | 1 << class.number());
         journal.note(now, self.node, Note::PausesChanged { wire: out.wire.0, paused });

@@ -36,21 +36,21 @@ fn dsh_star() -> Scenario {
 }
 
 fn ingress(switch: &Switch<FrameId>, port: u32, class: Priority) -> Ingress<'_, SwitchTables> {
-    Ingress::of(switch.tables(), switch.policy(), port, class).expect("the port has its rows")
+    Ingress::new(switch.tables(), switch.policy(), port, class).expect("the port has its rows")
 }
 
 fn sample(engine: &mut Engine<'_, MemoryWires>, picos: u64) {
     let opening = Opening { samples: Some(engine.classes), ..Opening::default() };
     let window = Window { start: Picos(picos), end: Picos(picos), opening };
     engine.parts[0].run(window).expect("memory does not fail");
-    engine.tell_notes().expect("the folder can be written");
+    engine.record_notes().expect("the folder can be written");
 }
 
 /// `queues.csv` once the run has ended.
 fn finished(engine: Engine<'_, MemoryWires>, folder: &Path) -> String {
     let description = RunDescription {
         scenario_toml: "",
-        manifest: &Manifest::of_this_process(),
+        manifest: &Manifest::for_this_process(),
         fabric: String::new(),
         lossless: vec![3],
     };

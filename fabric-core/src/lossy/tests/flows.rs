@@ -61,7 +61,7 @@ fn fab_has_a_larger_alpha_for_what_short_flows_send_first() {
 
 /// Counts of a flow's entry after one of its packets.
 fn counted(tables: &OwnedTables, now: u64, flow: u32) -> (u32, u32) {
-    let at = Ingress::of(tables, policy(Kind::DynamicThreshold), 0, Priority::new(CLASS)).unwrap();
+    let at = Ingress::new(tables, policy(Kind::DynamicThreshold), 0, Priority::new(CLASS)).unwrap();
     let entry = flow_table::count(&at, &fields(flow), 100, Nanos(now)).unwrap();
     (entry.packets.load(), entry.bytes.load())
 }
@@ -109,7 +109,7 @@ fn flows_are_spread_over_the_sets_of_a_table() {
 fn what_a_flow_has_sent_has_an_end() {
     let kind = Kind::FlowAware { short_bytes: Bytes(3000), flows: FLOWS };
     let tables = switch(kind, Ratio::ONE, Ratio::ONE, 0);
-    let at = Ingress::of(&tables, policy(kind), 0, Priority::new(CLASS)).unwrap();
+    let at = Ingress::new(&tables, policy(kind), 0, Priority::new(CLASS)).unwrap();
     let entry = flow_table::count(&at, &fields(1), 100, Nanos(0)).unwrap();
     entry.bytes.store(u32::MAX - 50);
     assert_eq!(counted(&tables, 1, 1).1, u32::MAX);

@@ -10,7 +10,7 @@ use crate::map_abi::FIRST_HOST_ADDRESS;
 use crate::priority;
 use crate::scheme::Scheme as _;
 use crate::scheme::pfc::Pfc;
-use crate::tables::owned::{MOST_SLOTS, PORTS, packet};
+use crate::tables::owned::{MAX_SLOTS, PORTS, packet};
 use crate::wire::ipv4::{FIRST_RTT, Header};
 use crate::wire::roce::{Ecn, UDP_PORT};
 use proptest::collection::vec;
@@ -21,7 +21,7 @@ use zerocopy::FromBytes;
 mod events;
 
 use events::{
-    Event, FAIR, FIRST_CLASS, FIRST_PACKETS, IDLE, LEAST, SHARED_POOL, SHORT, any_event, kinds,
+    Event, FAIR, FIRST_CLASS, FIRST_PACKETS, IDLE, MIN, SHARED_POOL, SHORT, any_event, kinds,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +88,8 @@ impl Model {
             ..SwitchConfig::default()
         };
         let mut tables = OwnedTables::new(config, 0);
-        tables.config.slots = MOST_SLOTS as u32;
-        tables.switch.slots_limit.store(MOST_SLOTS as u64);
+        tables.config.slots = MAX_SLOTS as u32;
+        tables.switch.slots_limit.store(MAX_SLOTS as u64);
         tables.switch.random.store(1);
         let mut settings = Settings { kind, ..Settings::default() };
         settings.alphas = [1, 2, 3, 4, 5, 6, 7, 8].map(|class| ratio(class, 4));
@@ -299,7 +299,7 @@ impl Model {
         // 100 Gbit/s: 12.5 bytes per ns.
         let theta = self.divided(usize::from(class), first_rtt) * 80 / 1000;
         let is_bshare = matches!(self.settings.kind, Kind::Bshare { .. });
-        let drops = is_bshare && self.now - arrived >= theta && behind >= LEAST;
+        let drops = is_bshare && self.now - arrived >= theta && behind >= MIN;
         let left = departure(&self.tables, self.policy, slot, Nanos(self.now), &mut |_| {});
         let fate = left.expect("the slot holds it").fate;
         if drops {
@@ -415,7 +415,7 @@ impl Model {
 
     /// Returns the switch's count of a flow.
     fn found(&self, (port, flow): (u32, u16)) -> Option<u32> {
-        let at = Ingress::of(&self.tables, self.policy, port, Priority::new(0))?;
+        let at = Ingress::new(&self.tables, self.policy, port, Priority::new(0))?;
         let fields = crate::frame::Ipv4Fields {
             source: FIRST_HOST_ADDRESS + port,
             destination: FIRST_HOST_ADDRESS + 1 - port,

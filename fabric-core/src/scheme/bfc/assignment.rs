@@ -18,10 +18,10 @@ pub fn queue<T: Tables>(
     now: Nanos,
     fields: &Ipv4Fields,
 ) -> QueueId {
-    let options = Options::of(at.policy);
+    let options = Options::from_policy(at.policy);
     let queues = at.config.queues_of(at.priority);
     if options.is_labelled(fields) {
-        return QueueId::of_bits(queues.for_incasts(true).first.into());
+        return QueueId::from_bits(queues.for_incasts(true).first.into());
     }
     let queues = if options.incast_queue { queues.for_incasts(false) } else { queues };
     let hash = at.queue_hash(fields);
@@ -91,7 +91,7 @@ const fn first_from([low, high]: [u64; 2], start: QueueId) -> Option<QueueId> {
     if word == 0 {
         return None;
     }
-    Some(QueueId::of_bits((at + word.trailing_zeros() as u64) as u32))
+    Some(QueueId::from_bits((at + word.trailing_zeros() as u64) as u32))
 }
 
 /// Returns the entry of the flow table for the flow with this hash at an egress port, and the entry's number.
@@ -101,7 +101,7 @@ fn entry<'a, T: Tables>(
     egress_port: u32,
     hash: u32,
 ) -> Option<(u32, &'a FlowEntry)> {
-    let options = Options::of(at.policy);
+    let options = Options::from_policy(at.policy);
     let number = member(hash, options.entries());
     let flow = state::flow(at.tables, options, at.config.ports, egress_port, number)?;
     Some((number, flow))
@@ -130,7 +130,7 @@ pub fn enqueued<T: Tables>(
     is_sampled: bool,
 ) -> Option<u32> {
     let at = &packet.ingress;
-    if Options::of(at.policy).is_labelled(packet.fields) {
+    if Options::from_policy(at.policy).is_labelled(packet.fields) {
         return None;
     }
     let (number, flow) = entry(at, packet.egress_port, packet.flow_hash())?;
@@ -157,7 +157,7 @@ pub fn enqueued<T: Tables>(
 #[inline(always)]
 pub fn dequeued<T: Tables>(packet: &Leaving<'_, T>, out: &PortLine, entry: u32) {
     let at = &packet.ingress;
-    let options = Options::of(at.policy);
+    let options = Options::from_policy(at.policy);
     if let Some(flow) = state::flow(at.tables, options, at.config.ports, packet.egress_port, entry)
     {
         if flow.packets.sub::<T>(1) == 0 {
@@ -179,7 +179,7 @@ mod tests {
         for (start, found) in [(0, 0), (1, 127), (63, 127), (64, 127), (127, 127)] {
             assert_eq!(find(ends, start), Some(found), "from {start}");
         }
-        assert_eq!(find([1 << 5, 0], 6), Some(5), "round the circle");
+        assert_eq!(find([1 << 5, 0], 6), Some(5), "round the cycle");
         assert_eq!(find([0, 1 << 2], 67), Some(66));
         assert_eq!(find([1 << 9, 0], 70), Some(9));
         assert_eq!(find([0, 0], 3), None);

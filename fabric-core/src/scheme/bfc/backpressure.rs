@@ -26,7 +26,7 @@ pub fn enqueued<T: Tables>(
     }
     let counter = state::counter(at.tables, at.port_number, upstream)?;
     if counter.add::<T>(1) == 1 {
-        tell(at, upstream, true, [length, threshold], send);
+        send_pause(at, upstream, true, [length, threshold], send);
     }
     Some(upstream)
 }
@@ -45,7 +45,7 @@ pub fn dequeued<T: Tables>(
     if counter.sub::<T>(1) == 0 {
         let length = packet.egress.bytes.load();
         let threshold = threshold(at.tables, packet.egress_port, out).unwrap_or(0);
-        tell(at, upstream, false, [length, threshold], send);
+        send_pause(at, upstream, false, [length, threshold], send);
     }
 }
 
@@ -53,7 +53,7 @@ pub fn dequeued<T: Tables>(
 #[inline(always)]
 fn is_elided<T: Tables>(packet: &Arriving<'_, T>) -> bool {
     let at = &packet.ingress;
-    let options = Options::of(at.policy);
+    let options = Options::from_policy(at.policy);
     options.elides
         && state::elided(at.tables, options, at.config.ports, at.port_number)
             .is_some_and(|elided| elided.contains(packet.egress_port))
@@ -69,7 +69,7 @@ fn threshold<T: Tables>(tables: &T, egress_port: u32, out: &PortLine) -> Option<
 /// Pauses or resumes a queue of the neighbour at the port of `at`. `length` and `threshold` of the
 /// switch's queue are the reason.
 #[inline(always)]
-fn tell<T: Tables>(
+fn send_pause<T: Tables>(
     at: &Ingress<'_, T>,
     queue: QueueId,
     paused: bool,
@@ -109,6 +109,6 @@ pub fn receive<T: Tables>(tables: &T, port: u32, control: &HopControl) -> Result
 pub fn paused<T: Tables>(tables: &T, port: u32) -> Option<QueueSet> {
     match state::port(tables, port)?.paused.words() {
         [0, 0] => None,
-        [low, high] => Some(QueueSet::of_flow_queues(u128::from(low) | u128::from(high) << 64)),
+        [low, high] => Some(QueueSet::from_flow_queues(u128::from(low) | u128::from(high) << 64)),
     }
 }

@@ -9,7 +9,7 @@ pub struct Note(u32);
 
 /// Lowest bit of the entry's number plus 1; 0 means no entry.
 const ENTRY_AT: u32 = 8;
-const _: () = assert!(Options::MOST_ENTRIES < 1 << (u32::BITS - ENTRY_AT));
+const _: () = assert!(Options::MAX_ENTRIES < 1 << (u32::BITS - ENTRY_AT));
 
 impl Note {
     /// Creates the note of a packet. `None` means that no pause counter or no entry counts the packet.
@@ -34,7 +34,7 @@ impl Note {
 
     /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
+    pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
@@ -52,7 +52,7 @@ impl Note {
     pub const fn counted(self) -> Option<QueueId> {
         match self.0 & 0xff {
             0 => None,
-            place => Some(QueueId::of_place(place as usize)),
+            place => Some(QueueId::from_place(place as usize)),
         }
     }
 }
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn a_note_is_what_it_was_made_of() {
         for counted in [None, Some(QueueId::data(0)), Some(QueueId::data(127))] {
-            for entry in [None, Some(0), Some(1), Some(Options::MOST_ENTRIES - 1)] {
-                let note = Note::of_bits(Note::new(counted, entry).to_bits());
+            for entry in [None, Some(0), Some(1), Some(Options::MAX_ENTRIES - 1)] {
+                let note = Note::from_bits(Note::new(counted, entry).to_bits());
                 assert_eq!((note.counted(), note.entry()), (counted, entry));
             }
         }

@@ -44,7 +44,7 @@ const FLOW_LINES_AT: u32 = 16;
 
 impl Options {
     /// Max entries of the flow table for one egress port.
-    pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
+    pub const MAX_ENTRIES: u32 = ENTRIES_IN_A_LINE * u16::MAX as u32;
 
     /// Creates options with at least `entries` entries of the flow table for each egress port, and
     /// backpressure at all turns. `None` if `entries` is 0 or too large.
@@ -72,7 +72,7 @@ impl Options {
 
     /// Returns the options of a policy.
     #[inline(always)]
-    pub const fn of(policy: Policy) -> Self {
+    pub const fn from_policy(policy: Policy) -> Self {
         let bits = policy.options;
         let stochastic = bits & STOCHASTIC != 0;
         Self {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn options_are_what_they_were_made_of() {
         for assignment in [Assignment::Dynamic, Assignment::Stochastic] {
-            for (entries, lines) in [(1, 1), (4, 1), (3200, 800), (Options::MOST_ENTRIES, u16::MAX)]
+            for (entries, lines) in [(1, 1), (4, 1), (3200, 800), (Options::MAX_ENTRIES, u16::MAX)]
             {
                 let options = Options::new(assignment, 0b1010_0001, entries).unwrap();
                 assert_eq!(options.flow_lines, lines);
@@ -196,11 +196,11 @@ mod tests {
                 ] {
                     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
                     let policy = policy.with_scheme(SchemeKind::Bfc, options.to_bits());
-                    assert_eq!(Options::of(policy), options);
+                    assert_eq!(Options::from_policy(policy), options);
                 }
             }
         }
-        for entries in [0, Options::MOST_ENTRIES + 1] {
+        for entries in [0, Options::MAX_ENTRIES + 1] {
             assert_eq!(Options::new(Assignment::Dynamic, 1, entries), None);
         }
     }

@@ -85,7 +85,7 @@ impl PortLine {
     /// Returns the flow queue that is next in turn for assignment.
     #[inline(always)]
     pub fn next_given(&self) -> QueueId {
-        QueueId::of_bits(self.turn.load() & 127)
+        QueueId::from_bits(self.turn.load() & 127)
     }
 
     /// Records that `queue` was assigned to a flow.

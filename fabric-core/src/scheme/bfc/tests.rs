@@ -13,7 +13,7 @@ use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::queue::QueueRange;
 use crate::routing::{member, queue_hash};
-use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::ipv4::Header;
 use crate::wire::roce::Ecn;
 use zerocopy::FromBytes;
@@ -49,8 +49,8 @@ fn tables(options: Options, lossless: bool, elided: Elided) -> OwnedTables {
     };
     let mut tables = OwnedTables::new(config, 0);
     tables.config.queues[usize::from(CLASS)] = QUEUES;
-    tables.config.slots = MOST_SLOTS as u32;
-    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    tables.config.slots = MAX_SLOTS as u32;
+    tables.switch.slots_limit.store(MAX_SLOTS as u64);
     let room = Bfc::room(policy(options), PORTS as u32);
     assert!(tables.scheme_line(room.lines - 1).is_some());
     assert!(tables.scheme_block(room.blocks - 1).is_some());
@@ -80,7 +80,7 @@ enum Event {
     /// The first packet of a queue leaves.
     Departure { port: u32, queue: u8 },
     /// The neighbour pauses or resumes a queue.
-    Told { port: u32, queue: u8, paused: bool },
+    Control { port: u32, queue: u8, paused: bool },
     /// Time passes.
     Time(u64),
 }
@@ -117,7 +117,7 @@ fn any_event() -> impl Strategy<Value = Event> {
         5 => (port.clone(), queue.clone())
             .prop_map(|(port, queue)| Event::Departure { port, queue }),
         1 => (port, queue, any::<bool>())
-            .prop_map(|(port, queue, paused)| Event::Told { port, queue, paused }),
+            .prop_map(|(port, queue, paused)| Event::Control { port, queue, paused }),
         2 => (0..STICKY).prop_map(Event::Time),
     ]
 }
@@ -166,12 +166,12 @@ impl Model {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Time(passes) => self.now += passes,
-            Event::Told { port, queue, paused } => {
+            Event::Control { port, queue, paused } => {
                 self.paused[port as usize][usize::from(queue) - 8] = paused;
                 let control = HopControl::Queue { queue: QueueId::data(queue), paused };
                 Bfc::receive(&self.tables, self.policy, port, &control, Nanos(self.now)).unwrap();
             }
-            Event::Arrival(_) if self.held() == MOST_SLOTS => {}
+            Event::Arrival(_) if self.held() == MAX_SLOTS => {}
             Event::Arrival(sent) => self.arrive(sent),
             Event::Departure { port, queue } => self.depart(port, usize::from(queue) - 8),
         }
@@ -187,7 +187,7 @@ impl Model {
     }
 
     fn options(&self) -> Options {
-        Options::of(self.policy)
+        Options::from_policy(self.policy)
     }
 
     /// Number of queues that a flow may be assigned.
@@ -202,10 +202,10 @@ impl Model {
         let mut orders = Vec::new();
         let frame = &mut ByteFrame(bytes.as_mut_slice());
         let (tables, now) = (&self.tables, Nanos(self.now));
-        let tell = &mut |order: &Order| orders.push(order.control);
-        let outcome = arrival_under::<Bfc, _, _>(frame, tables, self.policy, port, now, tell);
+        let keep = &mut |order: &Order| orders.push(order.control);
+        let outcome = arrival_under::<Bfc, _, _>(frame, tables, self.policy, port, now, keep);
         let Outcome::Queued(Queued { slot, queue, .. }) = outcome else { panic!("{outcome:?}") };
-        assert_eq!(QueueId::of_place(bytes[8].into()), queue, "the next switch is told");
+        assert_eq!(QueueId::from_place(bytes[8].into()), queue, "the next switch reads the queue");
         let egress = 1 - port as usize;
         let number = QUEUES.number_of(queue) as usize;
         let draw = sampling::draw(self.hash(egress, flow), Nanos(self.now));
@@ -402,7 +402,7 @@ fn arrive_of_flow(tables: &OwnedTables, policy: Policy, flow: u16, now: u64) -> 
         Outcome::Queued(Queued { slot, queue, .. }) => {
             let note = tables.descriptor(slot).expect("a slot").note.load();
             Bfc::depart(tables, &policy, slot, Nanos(now), &mut |_| {}).expect("it is there");
-            (queue, Note::of_bits(note).entry().is_some())
+            (queue, Note::from_bits(note).entry().is_some())
         }
         other => panic!("{other:?}"),
     }
@@ -441,7 +441,7 @@ fn empty_queues_are_given_in_turn() {
 }
 
 #[test]
-fn the_use_of_a_port_is_told_field_by_field() {
+fn the_use_of_a_port_is_reported_field_by_field() {
     let options = options(Assignment::Dynamic);
     let mut tables = tables(options, true, None);
     // Queues of a priority without backpressure.
@@ -462,16 +462,16 @@ fn the_use_of_a_port_is_told_field_by_field() {
 fn other_hop_control_is_refused_and_a_bitmap_replaces_all_pauses() {
     let tables = tables(options(Assignment::Dynamic), true, None);
     let policy = policy(options(Assignment::Dynamic));
-    let told = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
+    let receive = |control: HopControl| Bfc::receive(&tables, policy, 1, &control, Nanos(0));
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), None);
-    told(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
-    told(HopControl::Queues { paused: [1 << 8, 1 << 63] }).unwrap();
-    let paused = QueueSet::of_flow_queues(1 << 127 | 1 << 8);
+    receive(HopControl::Queue { queue: QueueId::data(9), paused: true }).unwrap();
+    receive(HopControl::Queues { paused: [1 << 8, 1 << 63] }).unwrap();
+    let paused = QueueSet::from_flow_queues(1 << 127 | 1 << 8);
     assert_eq!(Bfc::paused(&tables, policy, 1, Nanos(0)), Some(paused));
     assert_eq!(Bfc::paused(&tables, policy, 0, Nanos(0)), None);
     let rate =
         HopControl::Rate { priority: crate::priority::Priority::new(3), kilobits_per_second: 1 };
-    assert_eq!(told(rate), Err(DropReason::UnexpectedHopControl));
+    assert_eq!(receive(rate), Err(DropReason::UnexpectedHopControl));
 }
 
 /// Flows of two priorities that share an entry have equal positions among the queues of their priorities.

@@ -129,11 +129,11 @@ pub struct Estimator<'a> {
 impl<'a> Estimator<'a> {
     /// Creates the estimator of the queue `at`. Needs four look-ups in maps.
     #[inline(always)]
-    pub fn of<T: Tables>(at: &Ingress<'a, T>) -> Option<Self> {
+    pub fn new<T: Tables>(at: &Ingress<'a, T>) -> Option<Self> {
         Some(Self {
             settings: state::settings(at.tables)?,
             queue: state::queue(at)?,
-            form: Options::of_bits(at.policy.options).estimation,
+            form: Options::from_bits(at.policy.options).estimation,
             operands: Operands {
                 port: at.port,
                 steps: steps(at.tables, at.port_number)?,
@@ -231,7 +231,7 @@ mod tests {
             SchemeKind::Dsh,
             Options { estimation: form, ..Options::default() }.to_bits(),
         );
-        Ingress::of(tables, policy, 0, Priority::new(0)).unwrap()
+        Ingress::new(tables, policy, 0, Priority::new(0)).unwrap()
     }
 
     /// Returns phi-hat after each of `lengths`: (ns since the last measurement, length of the queue).
@@ -242,7 +242,7 @@ mod tests {
         let estimate = |&(ns, length): &(u64, u64)| {
             now += ns;
             at.queue.shared_bytes.store(length);
-            let estimator = Estimator::of(&at).unwrap();
+            let estimator = Estimator::new(&at).unwrap();
             estimator.measure(at.queue, Nanos(now));
             estimator.headroom()
         };
@@ -292,7 +292,7 @@ mod tests {
         for form in FORMS {
             let tables = tables([2, 2, 2]);
             let at = ingress(&tables, form);
-            let estimator = Estimator::of(&at).unwrap();
+            let estimator = Estimator::new(&at).unwrap();
             at.queue.shared_bytes.store(1250);
             estimator.measure(at.queue, Nanos(1000));
             let (rising, _) = averages(estimator.queue);
@@ -318,7 +318,7 @@ mod tests {
     fn the_quotient_takes_larger_operands_for_the_largest() {
         let tables = tables([2, 2, 2]);
         let at = ingress(&tables, EstimationForm::Conceptual);
-        let Estimator { operands, .. } = Estimator::of(&at).unwrap();
+        let Estimator { operands, .. } = Estimator::new(&at).unwrap();
         let gradient = |bytes, ns, bits_per_second| {
             operands.port.rate_bps.store(bits_per_second);
             Conceptual::gradient(bytes, ns, &operands)
@@ -340,7 +340,7 @@ mod tests {
     fn a_look_up_spans_gradients_from_one_to_the_steepest() {
         let tables = tables([2, 2, 2]);
         let at = ingress(&tables, EstimationForm::Practical);
-        let Estimator { operands, .. } = Estimator::of(&at).unwrap();
+        let Estimator { operands, .. } = Estimator::new(&at).unwrap();
         for (log2, expected) in
             [(0, 1), (1, 2), (16, LINE_RATE), (19, STEEPEST / 2), (20, STEEPEST), (21, STEEPEST)]
         {
@@ -371,7 +371,7 @@ mod tests {
         ] {
             for (form, expected) in FORMS.into_iter().zip([conceptual, practical]) {
                 let at = ingress(&tables, form);
-                let estimator = Estimator::of(&at).unwrap();
+                let estimator = Estimator::new(&at).unwrap();
                 let mean = i32::try_from(gradient).unwrap();
                 estimator.queue.gradient_average.store(mean.cast_unsigned());
                 assert_eq!(estimator.headroom(), expected, "{gradient}, {form:?}");
@@ -389,7 +389,7 @@ mod tests {
         ) {
             let tables = tables([2, 2, 2]);
             let at = ingress(&tables, EstimationForm::Practical);
-            let Estimator { operands, .. } = Estimator::of(&at).unwrap();
+            let Estimator { operands, .. } = Estimator::new(&at).unwrap();
             let exact = Conceptual::gradient(bytes, ns, &operands);
             let looked_up = Practical::gradient(bytes, ns, &operands);
             prop_assert!(exact.abs_diff(looked_up) <= exact.cast_unsigned() / 128 + 1, "{exact}, {looked_up}");

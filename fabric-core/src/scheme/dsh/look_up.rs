@@ -71,7 +71,7 @@ pub fn fill_logarithms(tables: Logarithms<'_>) {
 }
 
 /// Fills a port's row. `phi` is the headroom of a queue that grows at line rate; it is reserved in
-/// the buffer, which is at most `LARGEST_BUFFER`.
+/// the buffer, which is at most `MAX_BUFFER`.
 ///
 /// # Panics
 /// If `phi` is 4 GiB or more.

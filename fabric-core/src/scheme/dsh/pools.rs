@@ -70,7 +70,7 @@ pub fn release<T: Tables>(at: &Ingress<'_, T>, given_back: Released) {
 /// True if a queue may use its port's share of the shared pool: without shared headroom, only while it is ON.
 #[inline(always)]
 pub(super) fn has_share<T>(at: &Ingress<'_, T>) -> bool {
-    Options::of_bits(at.policy.options).shared_headroom || at.queue.off.load() == 0
+    Options::from_bits(at.policy.options).shared_headroom || at.queue.off.load() == 0
 }
 
 /// Moves bytes from insurance headroom to the shared pool as far as the port's share has room.
@@ -123,7 +123,7 @@ mod tests {
     use crate::scheme::dsh::Dsh;
     use crate::tables::owned::OwnedTables;
 
-    const UNSHARED: Options = Options { shared_headroom: false, ..Options::of_bits(0) };
+    const UNSHARED: Options = Options { shared_headroom: false, ..Options::from_bits(0) };
 
     /// rho = 3000, N_q = 4, T = 5000, so that X_poff = 20,000, B_s = 100,000, Phi = 6000, and
     /// packets of 1000 bytes. The queue's own bytes in the shared pool do not count.
@@ -227,7 +227,7 @@ mod tests {
         let tables = OwnedTables::new(config, 60_000);
         let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off)
             .with_scheme(SchemeKind::Dsh, 0);
-        let at = Ingress::of(&tables, policy, 1, Priority::new(2)).unwrap();
+        let at = Ingress::new(&tables, policy, 1, Priority::new(2)).unwrap();
         let (port, queues) = (state::port(&at).unwrap(), [tables.queue(1, 2), tables.queue(1, 5)]);
         for (queue, bytes) in queues.iter().zip(insured) {
             queue.headroom_bytes.store(bytes);

@@ -34,14 +34,14 @@ const VICTIMS: u32 = 4;
 impl Options {
     /// Options for each program.
     pub const EVERY: [Self; 8] = [
-        Self::of_bits(0),
-        Self::of_bits(CONCEPTUAL),
-        Self::of_bits(INSURANCE_ALONE),
-        Self::of_bits(CONCEPTUAL | INSURANCE_ALONE),
-        Self::of_bits(VICTIMS),
-        Self::of_bits(CONCEPTUAL | VICTIMS),
-        Self::of_bits(INSURANCE_ALONE | VICTIMS),
-        Self::of_bits(CONCEPTUAL | INSURANCE_ALONE | VICTIMS),
+        Self::from_bits(0),
+        Self::from_bits(CONCEPTUAL),
+        Self::from_bits(INSURANCE_ALONE),
+        Self::from_bits(CONCEPTUAL | INSURANCE_ALONE),
+        Self::from_bits(VICTIMS),
+        Self::from_bits(CONCEPTUAL | VICTIMS),
+        Self::from_bits(INSURANCE_ALONE | VICTIMS),
+        Self::from_bits(CONCEPTUAL | INSURANCE_ALONE | VICTIMS),
     ];
 
     /// Encodes the options for [`Policy::options`](crate::policy::Policy::options).
@@ -54,7 +54,7 @@ impl Options {
 
     /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
+    pub const fn from_bits(bits: u32) -> Self {
         let conceptual = bits & CONCEPTUAL != 0;
         let estimation =
             if conceptual { EstimationForm::Conceptual } else { EstimationForm::Practical };
@@ -65,7 +65,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self::of_bits(0)
+        Self::from_bits(0)
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
                 [(false, false), (false, true), (true, false), (true, true)]
             {
                 let options = Options { estimation, shared_headroom, victims };
-                assert_eq!(Options::of_bits(options.to_bits()), options);
+                assert_eq!(Options::from_bits(options.to_bits()), options);
                 assert!(Options::EVERY.contains(&options), "{options:?}");
             }
         }

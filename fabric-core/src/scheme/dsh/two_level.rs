@@ -22,8 +22,8 @@ use units::Nanos;
 #[inline(always)]
 pub fn port_xoff(config: &SwitchConfig, threshold: u64) -> u64 {
     // A static threshold may be any number. The limit keeps its product with at most 8 from overflowing.
-    const LARGEST: u64 = u64::MAX >> 4;
-    threshold.min(LARGEST) * u64::from(config.lossless_queues)
+    const MAX_SIZE: u64 = u64::MAX >> 4;
+    threshold.min(MAX_SIZE) * u64::from(config.lossless_queues)
 }
 
 /// Pauses queues above X_qoff = T - tau (Eq. 10) and ports above X_poff = N_q T (Eq. 11).
@@ -35,7 +35,7 @@ pub fn after_arrival<T: Tables>(
     send: &mut impl FnMut(&Order),
 ) {
     let Ingress { config, queue, .. } = *at;
-    let Some((port, estimator)) = state::port(at).zip(Estimator::of(at)) else { return };
+    let Some((port, estimator)) = state::port(at).zip(Estimator::new(at)) else { return };
     let single = activity::observe(estimator.settings, port, at.priority, now);
     estimator.measure(queue, now);
     if !matches!(at.policy.threshold(), ThresholdScheme::Stored) {
@@ -152,7 +152,7 @@ pub fn port_xon<T: Tables>(
     let shared = port.shared_bytes.load();
     let offset = state::settings(at.tables)?.port_xon_offset_bytes.load();
     let xon = xon_without_room(xon, shared + free, offset);
-    let classes = priority::of_mask(at.config.lossless_classes);
+    let classes = priority::in_mask(at.config.lossless_classes);
     let queues = classes.filter_map(|priority| at.sibling(priority));
     let private: u64 = queues.map(|queue| queue.queue.private_bytes.load()).sum();
     (private + shared <= xon).then_some(xon)
@@ -192,7 +192,7 @@ fn port_order<T: Tables>(
 /// which changes with every packet; this function follows Eq. 10.
 #[inline(always)]
 pub fn tau<T>(at: &Ingress<'_, T>, estimator: &Estimator<'_>, single_queue: bool) -> u32 {
-    let shared_headroom = Options::of_bits(at.policy.options).shared_headroom;
+    let shared_headroom = Options::from_bits(at.policy.options).shared_headroom;
     if single_queue || !shared_headroom { 0 } else { estimator.headroom() }
 }
 

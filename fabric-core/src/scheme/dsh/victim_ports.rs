@@ -24,7 +24,7 @@ use crate::scheme::victims::{Circuits, HasVictims};
 impl HasVictims for Dsh {
     #[inline(always)]
     fn circuits(policy: Policy, ports: u32) -> Option<Circuits> {
-        let options = Options::of_bits(policy.options);
+        let options = Options::from_bits(policy.options);
         options.victims.then(|| circuits(ports))
     }
 }

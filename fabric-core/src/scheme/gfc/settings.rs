@@ -1,6 +1,6 @@
 //! Settings of GFC.
 
-use super::state::{self, MOST_STAGES};
+use super::state::{self, MAX_STAGES};
 use crate::hop_control::LINE_RATE;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
@@ -25,7 +25,7 @@ pub struct Settings {
     pub first: Bytes,
     /// `B_m`, the limit of the stages; less than 4 GiB.
     pub most: Bytes,
-    /// Number of stages below line rate: 1 to [`MOST_STAGES`].
+    /// Number of stages below line rate: 1 to [`MAX_STAGES`].
     pub stages: u8,
     /// Bytes of a frame on the wire beyond its length; less than 4 GiB.
     pub overhead: Bytes,
@@ -93,7 +93,7 @@ impl Settings {
         }
         for (port, (rate, _)) in (0..).zip(ports) {
             let line = state::rates(tables, port).expect(ROOM);
-            for (stage, kilobits) in (0..=MOST_STAGES).zip(&line.kilobits) {
+            for (stage, kilobits) in (0..=MAX_STAGES).zip(&line.kilobits) {
                 kilobits.store(self.rate(rate, stage.min(self.stages)));
             }
         }

@@ -10,7 +10,7 @@ use crate::tables::Tables;
 use units::Nanos;
 
 /// Max number of stages below line rate.
-pub const MOST_STAGES: u8 = 14;
+pub const MAX_STAGES: u8 = 14;
 /// Number of words in a line.
 const WORDS: usize = 16;
 
@@ -19,7 +19,7 @@ const WORDS: usize = 16;
 #[derive(Debug, Default, FromBytes)]
 pub struct StagesLine {
     /// `B_1`, `B_2` and so on, the min occupancy of each stage; `u32::MAX` behind the last.
-    pub begin_bytes: [Cell32; MOST_STAGES as usize],
+    pub begin_bytes: [Cell32; MAX_STAGES as usize],
     /// Bytes of a frame on the wire beyond its length.
     pub overhead_bytes: Cell32,
     /// Padding to the end of the line.
@@ -58,7 +58,7 @@ unsafe impl Line for QueueLine {}
 impl StagesLine {
     /// Returns the stage of a queue that holds `bytes`.
     #[inline(always)]
-    pub fn of(&self, bytes: u64) -> u32 {
+    pub fn stage(&self, bytes: u64) -> u32 {
         let mut stage = 0;
         for begin in &self.begin_bytes {
             // 1 if `begin` is at most `bytes`. No branch, because the verifier would follow each.
@@ -69,7 +69,7 @@ impl StagesLine {
 
     /// Returns the last stage.
     pub fn last(&self) -> u32 {
-        self.of(u64::from(u32::MAX) - 1)
+        self.stage(u64::from(u32::MAX) - 1)
     }
 
     /// Returns the start of a stage.
@@ -83,7 +83,7 @@ impl StagesLine {
 impl RatesLine {
     /// Returns the rate of a stage.
     #[inline(always)]
-    pub fn of(&self, stage: u32) -> u32 {
+    pub fn rate(&self, stage: u32) -> u32 {
         self.kilobits[stage as usize & (WORDS - 1)].load()
     }
 }

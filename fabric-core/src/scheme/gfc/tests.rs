@@ -8,7 +8,7 @@ use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::QueueId;
 use crate::scheme::held::Held;
-use crate::tables::owned::{MOST_SLOTS, OwnedTables};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
 const LENGTH: u64 = 1058;
@@ -36,8 +36,8 @@ fn tables() -> OwnedTables {
         ..SwitchConfig::default()
     };
     let mut tables = OwnedTables::new(config, 5000);
-    tables.config.slots = MOST_SLOTS as u32;
-    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    tables.config.slots = MAX_SLOTS as u32;
+    tables.switch.slots_limit.store(MAX_SLOTS as u64);
     let room = Gfc::room(policy(), 2);
     for line in (0..room.lines).filter_map(|line| tables.scheme_line(line)) {
         line.0.iter().for_each(|word| word.store(0));
@@ -64,7 +64,7 @@ fn a_stage_begins_where_it_says() {
         (4 * LENGTH - LENGTH / 2, 3),
         (1_000_000_000, 3),
     ] {
-        assert_eq!(stages.of(bytes), stage, "{bytes} B");
+        assert_eq!(stages.stage(bytes), stage, "{bytes} B");
     }
     let begins: Vec<u64> = (0..=4).map(|stage| stages.begins(stage)).collect();
     let of_last = 4 * LENGTH - LENGTH / 2;
@@ -74,36 +74,36 @@ fn a_stage_begins_where_it_says() {
 
 /// Message to the neighbour: a rate in Gbit/s, or PFC.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum Sent {
     Rate(u32),
     LineRate,
     Pause,
 }
 
-fn told(order: Option<Order>) -> Option<Told> {
+fn sent(order: Option<Order>) -> Option<Sent> {
     order.map(|order| match order.control {
         HopControl::Rate { priority, kilobits_per_second } => {
             assert_eq!(priority, Priority::new(CLASS));
             match kilobits_per_second {
-                LINE_RATE => Told::LineRate,
-                slower => Told::Rate(slower / 1_000_000),
+                LINE_RATE => Sent::LineRate,
+                slower => Sent::Rate(slower / 1_000_000),
             }
         }
-        HopControl::Classes(pauses) if pauses.paused() == 1 << CLASS => Told::Pause,
+        HopControl::Classes(pauses) if pauses.paused() == 1 << CLASS => Sent::Pause,
         other => panic!("{other:?}"),
     })
 }
 
 /// Rates fall with each stage, one message per stage; PFC is above all stages; rates rise again as the queue empties.
 #[test]
-fn a_queue_tells_each_stage_once() {
-    use Told::{LineRate, Pause, Rate};
+fn a_queue_sends_each_stage_once() {
+    use Sent::{LineRate, Pause, Rate};
     let (tables, policy) = (tables(), policy());
     let mut held = Held::default();
     let comes = [None, Some(Rate(50)), Some(Rate(25)), Some(Rate(12)), None, Some(Pause)];
     for (now, expected) in (0..).zip(comes) {
         let order = held.arrive::<Gfc>(&tables, policy, (0, CLASS), now);
-        assert_eq!(told(order.expect("there is room")), expected, "packet {now}");
+        assert_eq!(sent(order.expect("there is room")), expected, "packet {now}");
     }
     // One packet is in headroom. After the RESUME of the second departure no rate is sent, because the stage is
     // unchanged.
@@ -113,7 +113,7 @@ fn a_queue_tells_each_stage_once() {
     assert!(resumed.resumes);
     let leaves = [None, Some(Rate(25)), Some(Rate(50)), Some(LineRate), None];
     for (now, expected) in (11..).zip(leaves) {
-        assert_eq!(told(orders(&mut held, now)), expected, "at {now}");
+        assert_eq!(sent(orders(&mut held, now)), expected, "at {now}");
     }
 }
 

@@ -19,7 +19,7 @@ use crate::queue::{QueueId, QueueRange};
 use crate::routing::flow_name;
 use crate::scheme::{Announces, Scheme};
 use crate::tables::Tables;
-use crate::tables::owned::{MOST_SLOTS, OwnedTables, PORTS, packet};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::roce::Ecn;
 
 /// Priority of all packets.
@@ -112,8 +112,8 @@ impl Held {
         };
         let mut tables = OwnedTables::new(config, 1_000_000);
         tables.config.queues[CLASS.index()] = QUEUES;
-        tables.config.slots = MOST_SLOTS as u32;
-        tables.switch.slots_limit.store(MOST_SLOTS as u64);
+        tables.config.slots = MAX_SLOTS as u32;
+        tables.switch.slots_limit.store(MAX_SLOTS as u64);
         // The new tables contain DSH's settings.
         let lines = (0..).map_while(|line| tables.scheme_line(line));
         lines.flat_map(|line| &line.0).for_each(|word| word.store(0));
@@ -137,8 +137,8 @@ impl Held {
     pub fn arrive(&mut self, flow: Flow) -> Result<Vec<Order>, DropReason> {
         let mut bytes = flow.frame();
         let frame = &mut ByteFrame(bytes.as_mut_slice());
-        let mut told = Vec::new();
-        let send = &mut |order: &Order| told.push(*order);
+        let mut messages = Vec::new();
+        let send = &mut |order: &Order| messages.push(*order);
         match arrival_under::<Ofc, _, _>(
             frame,
             &self.tables,
@@ -155,7 +155,7 @@ impl Held {
                     .or_default()
                     .push_back((slot, flow, *number));
                 *number += 1;
-                Ok(told)
+                Ok(messages)
             }
             Outcome::Dropped(reason) => Err(reason),
             other => panic!("{other:?}"),
@@ -174,12 +174,12 @@ impl Held {
                 QUEUES.iter().find(|&queue| is_open(queue) && self.bytes(port, queue) > 0)?;
             let packet = self.queues.get_mut(&(port, queue)).and_then(VecDeque::pop_front);
             let (slot, flow, number) = packet.expect("its bytes are counted");
-            let mut told = Vec::new();
-            let send = &mut |order: &Order| told.push(*order);
+            let mut messages = Vec::new();
+            let send = &mut |order: &Order| messages.push(*order);
             let left = Ofc::depart(&self.tables, &self.policy, slot, Nanos(8), send);
             match left.expect("it is there").fate {
                 Fate::Requeued(other) => {
-                    assert!(told.is_empty() && other != queue);
+                    assert!(messages.is_empty() && other != queue);
                     self.queues.entry((port, other)).or_default().push_back((slot, flow, number));
                     self.moves += 1;
                 }
@@ -187,7 +187,7 @@ impl Held {
                     let next = self.sent.entry(flow).or_default();
                     assert_eq!(number, *next, "{flow:?} is reordered");
                     *next += 1;
-                    return Some((flow, told));
+                    return Some((flow, messages));
                 }
                 other => panic!("{other:?}"),
             }
@@ -198,15 +198,15 @@ impl Held {
     pub fn discard(&mut self, port: u32, member: u32) -> Option<Vec<Order>> {
         let waiting = self.queues.get_mut(&(port, QUEUES.member(member)))?;
         let (slot, flow, number) = waiting.pop_front()?;
-        let mut told = Vec::new();
-        let send = &mut |order: &Order| told.push(*order);
+        let mut messages = Vec::new();
+        let send = &mut |order: &Order| messages.push(*order);
         let reason = DropReason::WatchdogEgress;
         let left = Ofc::discard(&self.tables, self.policy, slot, Nanos(8), reason, send);
         assert_eq!(left.expect("it is there").fate, Fate::Dropped(reason));
         let next = self.sent.entry(flow).or_default();
         assert_eq!(number, *next, "only used where the oldest goes first");
         *next += 1;
-        Some(told)
+        Some(messages)
     }
 
     /// Receives a PAUSE or RESUME of flows at a port.
@@ -219,9 +219,9 @@ impl Held {
 
     /// Ends a period. Returns the repeated messages to the neighbour at a port.
     pub fn announce(&self, port: u32) -> Vec<HopControl> {
-        let mut told = Vec::new();
-        Ofc::announce(&self.tables, self.policy, port, &mut |control| told.push(control));
-        told
+        let mut messages = Vec::new();
+        Ofc::announce(&self.tables, self.policy, port, &mut |control| messages.push(control));
+        messages
     }
 
     /// Bytes in a queue.
@@ -266,13 +266,13 @@ impl Held {
     pub fn assert_empty(&self) {
         for number in 0..PORTS as u32 {
             let (class, port) = (self.class(number), state::port(&self.tables, number).unwrap());
-            let counts = [&class.paused_flows, &class.unnamed_flows, &class.told];
+            let counts = [&class.paused_flows, &class.unnamed_flows, &class.last_reported];
             assert_eq!(counts.map(Cell32::load), [0; 3], "port {number}");
             assert!(!class.is_draining());
             let held = QueueId::data(9).number() as u64..=10;
             assert_eq!(port.held.words(), [held.fold(0, |bits, queue| bits | 1 << queue), 0]);
         }
-        let flows = PORTS as u32 * state::first_flow(Options::of(self.policy), 1);
+        let flows = PORTS as u32 * state::first_flow(Options::from_policy(self.policy), 1);
         for number in 0..flows {
             let flow = state::flow(&self.tables, PORTS as u32, number).unwrap();
             assert_eq!(flow.state.load(), 0, "flow {number}");

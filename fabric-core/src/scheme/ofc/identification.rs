@@ -5,7 +5,7 @@
 use super::settings::Options;
 use super::state::{
     self, ClassLine, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED,
-    QUEUES, RESUMES_NEXT, TOLD, UNCOUNTED,
+    QUEUES, REPORTED, RESUMES_NEXT, UNCOUNTED,
 };
 use crate::hop_control::{FlowList, HopControl, MAX_FLOWS, Order, PauseLevel, next_pause};
 use crate::map_abi::class_row;
@@ -22,7 +22,7 @@ struct Way(u32);
 
 impl Way {
     #[inline(always)]
-    fn of<T: Tables>(packet: &Arriving<'_, T>) -> Self {
+    fn new<T: Tables>(packet: &Arriving<'_, T>) -> Self {
         let at = &packet.ingress;
         Self(packet.egress_port << 16 | class_row(at.port_number, at.priority))
     }
@@ -39,7 +39,7 @@ impl Way {
 
     #[inline(always)]
     const fn priority(self) -> Priority {
-        Priority::of_bits(self.0)
+        Priority::from_bits(self.0)
     }
 }
 
@@ -49,7 +49,7 @@ impl Way {
 #[inline(always)]
 pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Order)) -> u32 {
     let at = &packet.ingress;
-    let (options, way) = (Options::of(at.policy).to_bits(), Way::of(packet));
+    let (options, way) = (Options::from_policy(at.policy).to_bits(), Way::new(packet));
     let note = enter(at.tables, options, way, flow_name(packet.fields));
     let Some(threshold) = congested(packet) else { return note };
     if !name_flows(at.tables, options, way, note) {
@@ -72,7 +72,7 @@ pub fn enqueued<T: Tables>(packet: &Arriving<'_, T>, send: &mut impl FnMut(&Orde
 fn named<T: Tables>(at: &Ingress<'_, T>) -> Option<FlowList> {
     let class = state::class(at.tables, at.config.ports, at.port_number, at.priority)?;
     let [a, b, c, d] = &class.named;
-    Some(FlowList::of_padded(class.names.load() as u8, [a.load(), b.load(), c.load(), d.load()]))
+    Some(FlowList::from_padded(class.names.load() as u8, [a.load(), b.load(), c.load(), d.load()]))
 }
 
 /// Counts a packet of the flow `name`. Returns the packet's note.
@@ -82,12 +82,12 @@ fn enter<T: Tables>(tables: &T, options: u32, way: Way, name: u32) -> u32 {
     let Some(config) = tables.config() else { return 0 };
     let (ports, priority) = (config.ports, way.priority());
     let Some(out) = state::class(tables, ports, way.egress(), priority) else { return 0 };
-    let table = FlowTable { options: Options::of_bits(options), ports, port: way.egress() };
+    let table = FlowTable { options: Options::from_bits(options), ports, port: way.egress() };
     out.found.store(table.find(tables, priority, name, true));
     let note = out.found.load();
     if let Some(flow) = table.flow(tables, note) {
         flow.packets.add::<T>(1);
-        if !flow.has(TOLD) {
+        if !flow.has(REPORTED) {
             flow.comes_in_at(way.ingress());
         }
     } else {
@@ -132,7 +132,7 @@ const LINES_LOOKED_AT: u32 = 16;
 #[cfg_attr(not(target_arch = "bpf"), inline(always))]
 fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool {
     let name = |ports| -> Option<()> {
-        let (options, priority) = (Options::of_bits(options), way.priority());
+        let (options, priority) = (Options::from_bits(options), way.priority());
         let class = state::class(tables, ports, way.ingress(), priority)?;
         let out = state::class(tables, ports, way.egress(), priority)?;
         // Local congestion, caused behind the egress port (line 8): only flows that its neighbour has paused.
@@ -145,15 +145,15 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
                 out.class_pauses.add::<T>(1);
             });
         };
-        let looked_at = state::of_priority(Priority::new(7)) | INGRESS | TOLD | flags;
-        let expected = state::of_priority(priority) | way.ingress() << INGRESS_AT | cause;
+        let looked_at = state::priority_bits(Priority::new(7)) | INGRESS | REPORTED | flags;
+        let expected = state::priority_bits(priority) | way.ingress() << INGRESS_AT | cause;
         let flow = state::flow(tables, ports, number)?;
         if flow.state.load() & looked_at != expected {
             return None;
         }
         class.named.iter().for_each(|name| name.store(0));
         class.names.store(0);
-        tell(class, flow, number);
+        report(class, flow, number);
         let first = state::first_flow(options, way.egress());
         let lines = u32::from(options.flow_lines);
         let own = number.wrapping_sub(first) / ENTRIES_IN_A_LINE;
@@ -166,14 +166,14 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
             while entry < ENTRIES_IN_A_LINE {
                 let other = flows.entry(entry);
                 if other.state.load() & looked_at == expected {
-                    tell(class, other, from.wrapping_add(entry));
+                    report(class, other, from.wrapping_add(entry));
                 }
                 entry += 1;
             }
             line += 1;
         }
         class.pause_frames.add::<T>(1);
-        class.told_flows.add::<T>(class.names.load());
+        class.reported_flows.add::<T>(class.names.load());
         Some(())
     };
     tables.config().and_then(|config| name(config.ports)).is_some()
@@ -184,14 +184,14 @@ fn name_flows<T: Tables>(tables: &T, options: u32, way: Way, note: u32) -> bool 
 /// The length of the list is stored in the table, because verifiers would follow the rest of the
 /// program for each value of a variable.
 #[inline(always)]
-fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
+fn report(class: &ClassLine, flow: &FlowEntry, number: u32) {
     let count = class.names.load();
     if count < MAX_FLOWS as u32 {
         class.names.store(count + 1);
         class.named[count as usize & (MAX_FLOWS - 1)].store(flow.hash.load());
-        flow.set(TOLD);
-        flow.link.store(class.told.load());
-        class.told.store(number.wrapping_add(1));
+        flow.set(REPORTED);
+        flow.link.store(class.last_reported.load());
+        class.last_reported.store(number.wrapping_add(1));
     }
 }
 
@@ -199,13 +199,13 @@ fn tell(class: &ClassLine, flow: &FlowEntry, number: u32) {
 /// 16 to 19). Sends as many frames as the flows need.
 #[inline(always)]
 pub fn resume<T: Tables>(at: &Ingress<'_, T>, send: &mut impl FnMut(&Order)) {
-    let options = Options::of(at.policy);
+    let options = Options::from_policy(at.policy);
     if !options.covers(at.priority) {
         return;
     }
     let ports = at.config.ports;
     let Some(class) = state::class(at.tables, ports, at.port_number, at.priority) else { return };
-    if class.told.load() != 0 {
+    if class.last_reported.load() != 0 {
         let xon = Ofc::threshold(at).saturating_sub(at.config.xon_offset_bytes);
         if held(at) <= xon {
             resume_flows(at, class, xon, send);
@@ -220,8 +220,8 @@ fn resume_flows<T: Tables>(
     xon: u64,
     send: &mut impl FnMut(&Order),
 ) {
-    let mut next = class.told.load();
-    class.told.store(0);
+    let mut next = class.last_reported.load();
+    class.last_reported.store(0);
     while next != 0 {
         let (mut count, mut names) = (0, [0; MAX_FLOWS]);
         while next != 0 && usize::from(count) < MAX_FLOWS {
@@ -229,10 +229,10 @@ fn resume_flows<T: Tables>(
             names[usize::from(count)] = flow.hash.load();
             count += 1;
             next = flow.link.load();
-            flow.clear(TOLD);
+            flow.clear(REPORTED);
         }
         class.resume_frames.add::<T>(1);
-        if let Some(flows) = FlowList::of_first(count, names) {
+        if let Some(flows) = FlowList::from_first(count, names) {
             send(&order(at, flows, xon));
         }
     }

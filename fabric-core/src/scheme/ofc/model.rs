@@ -15,7 +15,7 @@ enum Event {
         port: u32,
     },
     /// The neighbour at the flow's egress port pauses the flow, or resumes it if paused.
-    Told(Flow),
+    Toggled(Flow),
     /// The neighbour at `port` pauses or resumes all flows.
     All {
         port: u32,
@@ -32,7 +32,7 @@ fn any_event(numbers: u16) -> impl Strategy<Value = Event> {
     prop_oneof![
         5 => any_flow(numbers).prop_map(Event::Arrival),
         4 => (0..2u32).prop_map(|port| Event::Departure { port }),
-        3 => any_flow(numbers).prop_map(Event::Told),
+        3 => any_flow(numbers).prop_map(Event::Toggled),
         1 => (0..2u32, any::<bool>()).prop_map(|(port, paused)| Event::All { port, paused }),
     ]
 }
@@ -52,20 +52,20 @@ struct Model {
     thresholds: Thresholds,
     numbers: u16,
     paused: BTreeSet<Flow>,
-    told: BTreeSet<(u32, u32)>,
+    reported: BTreeSet<(u32, u32)>,
     /// True if every flow finds an entry.
     has_room: bool,
 }
 
 impl Model {
     fn new(flow_lines: u16, thresholds: Thresholds, numbers: u16, has_room: bool) -> Self {
-        let (paused, told) = Default::default();
+        let (paused, reported) = Default::default();
         Self {
             held: Held::with(flow_lines, thresholds),
             thresholds,
             numbers,
             paused,
-            told,
+            reported,
             has_room,
         }
     }
@@ -79,7 +79,7 @@ impl Model {
         self.paused.iter().any(|flow| flow.to == port)
     }
 
-    fn tell(&mut self, port: u32, flows: &[Flow], paused: bool) {
+    fn receive(&mut self, port: u32, flows: &[Flow], paused: bool) {
         let changes: Vec<Flow> =
             flows.iter().copied().filter(|flow| self.paused.contains(flow) != paused).collect();
         for list in changes.chunks(4) {
@@ -100,7 +100,7 @@ impl Model {
         let was_off = self.held.is_off(flow.from);
         let Ok(orders) = self.held.arrive(flow) else { return };
         for name in names(&orders, true) {
-            assert!(self.told.insert((flow.from, name)), "it was told of that before");
+            assert!(self.reported.insert((flow.from, name)), "this flow was reported before");
         }
         assert!(names(&orders, false).is_empty());
         let turned_off = orders.iter().any(|order| matches!(order.control, HopControl::Classes(_)));
@@ -114,7 +114,7 @@ impl Model {
         let congested = q_in >= threshold && q_out >= threshold && !self.held.is_off(flow.from);
         let cause = !self.is_local(flow.to) || self.paused.contains(&flow);
         if congested && cause {
-            assert!(self.told.contains(&(flow.from, flow.name())));
+            assert!(self.reported.contains(&(flow.from, flow.name())));
         } else {
             assert!(names(&orders, true).is_empty());
         }
@@ -131,10 +131,10 @@ impl Model {
         };
         assert!(!self.paused.contains(&flow), "{flow:?} is paused");
         for name in names(&orders, false) {
-            assert!(self.told.remove(&(flow.from, name)), "nobody paused that");
+            assert!(self.reported.remove(&(flow.from, name)), "nobody paused that");
         }
         if self.held.q_in(flow.from) <= self.thresholds.xon {
-            assert!(!self.told.iter().any(|(port, _)| *port == flow.from));
+            assert!(!self.reported.iter().any(|(port, _)| *port == flow.from));
             assert!(!self.held.is_off(flow.from));
         }
         true
@@ -146,21 +146,21 @@ impl Model {
             Event::Departure { port } => {
                 self.depart(port);
             }
-            Event::Told(flow) => {
+            Event::Toggled(flow) => {
                 let paused = !self.paused.contains(&flow);
-                self.tell(flow.to, &[flow], paused);
+                self.receive(flow.to, &[flow], paused);
             }
-            Event::All { port, paused } => self.tell(port, &self.flows(port), paused),
+            Event::All { port, paused } => self.receive(port, &self.flows(port), paused),
         }
     }
 
     /// Resumes all flows and sends all packets.
     fn drain(&mut self) {
         for port in 0..2 {
-            self.tell(port, &self.flows(port), false);
+            self.receive(port, &self.flows(port), false);
             while self.depart(port) {}
         }
-        assert!(self.told.is_empty());
+        assert!(self.reported.is_empty());
         self.held.assert_empty();
     }
 }

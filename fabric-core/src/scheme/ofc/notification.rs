@@ -62,7 +62,7 @@ impl About {
 
     #[inline(always)]
     const fn options(self) -> Options {
-        Options::of_bits(self.0 as u32)
+        Options::from_bits(self.0 as u32)
     }
 
     #[inline(always)]
@@ -72,7 +72,7 @@ impl About {
 
     #[inline(always)]
     const fn priority(self) -> Priority {
-        Priority::of_bits((self.0 >> 33) as u32)
+        Priority::from_bits((self.0 >> 33) as u32)
     }
 
     #[inline(always)]

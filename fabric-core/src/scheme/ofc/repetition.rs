@@ -20,7 +20,7 @@ pub fn announce<T: Tables>(
     port: u32,
     send: &mut impl FnMut(HopControl),
 ) {
-    for priority in priority::of_mask(options.priorities) {
+    for priority in priority::in_mask(options.priorities) {
         let _ = forget(tables, options, port, priority);
         let _ = repeat(tables, port, priority, send);
     }
@@ -38,7 +38,7 @@ pub fn forget_all<T: Tables>(tables: &T, options: Options, port: u32) {
         });
         Some(flows.flatten())
     };
-    for priority in priority::of_mask(options.priorities) {
+    for priority in priority::in_mask(options.priorities) {
         let _ = forget_unnamed(tables, port, priority);
         let hashes = paused_flows(priority).into_iter().flatten();
         notification::resume_all(tables, options, port, priority, hashes);
@@ -91,7 +91,7 @@ fn repeat<T: Tables>(
     send: &mut impl FnMut(HopControl),
 ) -> Option<()> {
     let ports = tables.config()?.ports;
-    let mut next = state::class(tables, ports, port, priority)?.told.load();
+    let mut next = state::class(tables, ports, port, priority)?.last_reported.load();
     while next != 0 {
         let (mut count, mut names) = (0, [0; MAX_FLOWS]);
         while next != 0 && usize::from(count) < MAX_FLOWS {
@@ -100,7 +100,7 @@ fn repeat<T: Tables>(
             count += 1;
             next = flow.link.load();
         }
-        let flows = FlowList::of_first(count, names)?;
+        let flows = FlowList::from_first(count, names)?;
         send(HopControl::Flows { priority, paused: true, flows });
     }
     Some(())

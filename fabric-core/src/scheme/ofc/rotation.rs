@@ -20,7 +20,7 @@ pub fn begin(class: &ClassLine) {
 #[inline(always)]
 pub fn at_departure<T: Tables>(packet: &Leaving<'_, T>) -> Verdict {
     let at = &packet.ingress;
-    if Options::of(at.policy).covers(at.priority)
+    if Options::from_policy(at.policy).covers(at.priority)
         && flow_number(packet)
             .and_then(|number| state::flow(at.tables, at.config.ports, number))
             .is_some_and(|flow| flow.has(PAUSED))
@@ -90,9 +90,9 @@ fn flow_of<'a, T: Tables>(packet: &Leaving<'a, T>) -> Option<&'a FlowEntry> {
 #[inline(always)]
 fn flow_number<T: Tables>(packet: &Leaving<'_, T>) -> Option<u32> {
     let at = &packet.ingress;
-    let (options, ports) = (Options::of(at.policy), at.config.ports);
+    let (options, ports) = (Options::from_policy(at.policy), at.config.ports);
     let table = FlowTable { options, ports, port: packet.egress_port };
-    table.of_note(at.tables, at.priority, packet.note)
+    table.resolve_note(at.tables, at.priority, packet.note)
 }
 
 /// Ends a rotation and resumes the flows that wait for this. Their RESUME begins another one if the paused queue has
@@ -101,7 +101,7 @@ fn flow_number<T: Tables>(packet: &Leaving<'_, T>) -> Option<u32> {
 fn end<T: Tables>(packet: &Leaving<'_, T>, class: &ClassLine, paused_queue_holds: bool) {
     let at = &packet.ingress;
     if class.end_rotation() {
-        resume_waiting(at.tables, Options::of(at.policy), at.config.ports, packet);
+        resume_waiting(at.tables, Options::from_policy(at.policy), at.config.ports, packet);
         if paused_queue_holds {
             class.begin_rotation();
         }

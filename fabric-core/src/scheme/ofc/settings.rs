@@ -20,12 +20,12 @@ const PRIORITIES_AT: u32 = 16;
 impl Options {
     /// Max entries of the flow table for one egress port. All are scanned at the end of a rotation
     /// that flows have waited for.
-    pub const MOST_ENTRIES: u32 = ENTRIES_IN_A_LINE * 1024;
+    pub const MAX_ENTRIES: u32 = ENTRIES_IN_A_LINE * 1024;
 
     /// Creates options with at least `entries` table entries per egress port. `None` if `entries` is 0 or too large.
     pub fn new(priorities: u8, entries: u32) -> Option<Self> {
         let lines = u16::try_from(entries.div_ceil(ENTRIES_IN_A_LINE)).ok()?;
-        ((1..=Self::MOST_ENTRIES).contains(&entries))
+        ((1..=Self::MAX_ENTRIES).contains(&entries))
             .then_some(Self { priorities, flow_lines: lines })
     }
 
@@ -40,13 +40,13 @@ impl Options {
 
     /// Returns the options of a policy.
     #[inline(always)]
-    pub const fn of(policy: Policy) -> Self {
-        Self::of_bits(policy.options)
+    pub const fn from_policy(policy: Policy) -> Self {
+        Self::from_bits(policy.options)
     }
 
     /// Decodes the output of [`to_bits`](Self::to_bits).
     #[inline(always)]
-    pub const fn of_bits(bits: u32) -> Self {
+    pub const fn from_bits(bits: u32) -> Self {
         Self { priorities: (bits >> PRIORITIES_AT) as u8, flow_lines: bits as u16 }
     }
 
@@ -90,7 +90,7 @@ impl Settings {
         state::settings(tables).expect(ROOM).congested_bytes.store(self.congested.0);
         for (number, _) in (0..).zip(ports) {
             let port = state::port(tables, number).expect(ROOM);
-            for priority in priority::of_mask(self.options.priorities) {
+            for priority in priority::in_mask(self.options.priorities) {
                 let class = state::class(tables, config.ports, number, priority).expect(ROOM);
                 class.show(port, config.queues_of(priority));
             }
@@ -110,9 +110,9 @@ mod tests {
             let options = Options::new(0b1010_0001, entries).unwrap();
             assert_eq!((options.flow_lines, options.entries()), (lines, u32::from(lines) * 4));
             let policy = plain.with_scheme(SchemeKind::Ofc, options.to_bits());
-            assert_eq!(Options::of(policy), options);
+            assert_eq!(Options::from_policy(policy), options);
         }
-        for entries in [0, Options::MOST_ENTRIES + 1, u32::MAX] {
+        for entries in [0, Options::MAX_ENTRIES + 1, u32::MAX] {
             assert_eq!(Options::new(1, entries), None);
         }
     }

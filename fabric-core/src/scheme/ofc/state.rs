@@ -35,7 +35,7 @@ pub struct PortLine {
     pub held: QueueBits,
 }
 
-/// State of one priority of a port. All fields but `told`, the counts of frames and `named` are about its egress side.
+/// State of one priority of a port. All fields but `last_reported`, the counts of frames and `named` are about its egress side.
 #[repr(C)]
 #[derive(Debug, Default, FromBytes)]
 pub struct ClassLine {
@@ -46,7 +46,7 @@ pub struct ClassLine {
     /// [`TURN`], [`DRAINING`] and [`PENDING`].
     rotation: Cell32,
     /// Flow last reported to the neighbour, in the form of [`FlowEntry::link`]: first row of `pause_frame_tab`.
-    pub told: Cell32,
+    pub last_reported: Cell32,
     /// Times that the class was paused because a flow had no entry.
     pub class_pauses: Cell32,
     /// Packets whose flow had no entry.
@@ -54,7 +54,7 @@ pub struct ClassLine {
     /// Frames sent to the neighbour to pause flows.
     pub pause_frames: Cell32,
     /// Flows named in `pause_frames`.
-    pub told_flows: Cell32,
+    pub reported_flows: Cell32,
     /// Frames sent to the neighbour to resume flows.
     pub resume_frames: Cell32,
     /// Entry of the last packet's flow, in the form of a note. The verifier takes a value from memory for any number;
@@ -147,7 +147,7 @@ pub struct FlowEntry {
 /// Flag: the neighbour behind the egress port has paused the flow.
 pub const PAUSED: u32 = 1;
 /// Flag: the neighbour at the flow's ingress port was sent a PAUSE of it.
-pub const TOLD: u32 = 2;
+pub const REPORTED: u32 = 2;
 /// Flag: the flow is resumed when the rotation ends.
 pub const RESUMES_NEXT: u32 = 4;
 /// Flag: the entry is in use.
@@ -157,7 +157,7 @@ pub const TAKEN: u32 = 8;
 pub const AGE: u32 = 3 << AGE_AT;
 /// Lowest bit of the age.
 pub const AGE_AT: u32 = 12;
-const FLAGS: u32 = PAUSED | TOLD | RESUMES_NEXT;
+const FLAGS: u32 = PAUSED | REPORTED | RESUMES_NEXT;
 /// Lowest bit of the priority.
 pub const PRIORITY_AT: u32 = 8;
 const PRIORITY: u32 = 7 << PRIORITY_AT;
@@ -178,7 +178,7 @@ pub const fn counting(note: u32) -> Option<u32> {
 
 /// Bits of [`FlowEntry::state`] that identify flows of a priority.
 #[inline(always)]
-pub const fn of_priority(priority: Priority) -> u32 {
+pub const fn priority_bits(priority: Priority) -> u32 {
     TAKEN | (priority.number() as u32) << PRIORITY_AT
 }
 
@@ -186,12 +186,13 @@ impl FlowEntry {
     /// True if the entry is the flow with this priority and hash.
     #[inline(always)]
     fn is(&self, priority: Priority, hash: u32) -> bool {
-        self.hash.load() == hash && self.state.load() & (TAKEN | PRIORITY) == of_priority(priority)
+        self.hash.load() == hash
+            && self.state.load() & (TAKEN | PRIORITY) == priority_bits(priority)
     }
 
     /// True if the entry is a flow of this priority.
     pub fn is_of(&self, priority: Priority) -> bool {
-        self.state.load() & (TAKEN | PRIORITY) == of_priority(priority)
+        self.state.load() & (TAKEN | PRIORITY) == priority_bits(priority)
     }
 
     /// True if all of `flags` are set.
@@ -335,7 +336,7 @@ impl FlowTable {
                 flow.hash.store(hash);
                 flow.packets.store(0);
                 flow.link.store(0);
-                flow.state.store(of_priority(priority) | INGRESS);
+                flow.state.store(priority_bits(priority) | INGRESS);
                 return number.wrapping_add(1);
             }
             probe += 1;
@@ -346,7 +347,7 @@ impl FlowTable {
     /// Returns the switch-wide number of the flow of a packet with this note: the flow whose entry
     /// counts it, or the flow that the note names.
     #[inline(always)]
-    pub fn of_note<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
+    pub fn resolve_note<T: Tables>(self, tables: &T, priority: Priority, note: u32) -> Option<u32> {
         if note & UNCOUNTED == 0 { counting(note) } else { self.named(tables, priority, note) }
     }
 

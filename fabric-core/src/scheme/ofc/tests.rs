@@ -21,9 +21,9 @@ fn arrive(held: &mut Held, flows: &[Flow]) -> Vec<Order> {
 fn depart(held: &mut Held, port: u32, packets: usize) -> (Vec<u16>, Vec<Order>) {
     let (mut flows, mut orders) = (Vec::new(), Vec::new());
     for _ in 0..packets {
-        let Some((flow, told)) = held.depart(port) else { break };
+        let Some((flow, sent)) = held.depart(port) else { break };
         flows.push(flow.number);
-        orders.extend(told);
+        orders.extend(sent);
     }
     (flows, orders)
 }
@@ -44,19 +44,19 @@ fn the_original_congestion_names_the_flows_of_the_port() {
     arrive(&mut held, &[flow(0, 0, 9), flow(1, 1, 8)]);
     assert!(arrive(&mut held, &[across(1), across(2), across(1), across(2)]).is_empty());
     // q_in reaches X_off^c with this packet; q_out had reached it before.
-    let told = arrive(&mut held, &[across(1)]);
-    assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
-    let [order] = told[..] else { panic!("one frame") };
+    let sent = arrive(&mut held, &[across(1)]);
+    assert_eq!(sorted(names(&sent, true)), names_of(&[across(1), across(2)]));
+    let [order] = sent[..] else { panic!("one frame") };
     assert_eq!((order.level, order.resumes), (PauseLevel::Queue, false));
     assert_eq!((order.occupancy_bytes, order.threshold_bytes), (CONGESTED, CONGESTED));
-    assert!(arrive(&mut held, &[across(2)]).is_empty(), "it has been told of both");
-    let told = arrive(&mut held, &[across(3)]);
+    assert!(arrive(&mut held, &[across(2)]).is_empty(), "both were reported to it");
+    let sent = arrive(&mut held, &[across(3)]);
     assert!(held.q_in(0) < XOFF);
-    assert_eq!(names(&told, true), [across(3).name()], "a new flow is named by itself");
+    assert_eq!(names(&sent, true), [across(3).name()], "a new flow is named by itself");
 }
 
 #[test]
-fn a_list_longer_than_a_frame_is_told_with_the_next_packets() {
+fn a_list_longer_than_a_frame_is_sent_with_the_next_packets() {
     let mut held = Held::new(8);
     let flows: Vec<Flow> = (0..6).map(across).collect();
     let first = names(&arrive(&mut held, &flows), true);
@@ -72,9 +72,9 @@ fn a_list_longer_than_a_frame_is_told_with_the_next_packets() {
 fn an_egress_queue_below_the_threshold_is_not_congested() {
     let mut held = Held::new(8);
     let both = [across(1), flow(0, 0, 1)];
-    let told = arrive(&mut held, &[both, both, both, both].concat());
+    let sent = arrive(&mut held, &[both, both, both, both].concat());
     assert!(held.q_in(0) >= CONGESTED && held.q_out(0) < CONGESTED && held.q_out(1) < CONGESTED);
-    assert!(told.is_empty());
+    assert!(sent.is_empty());
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn packets_in_backup_queues_count_for_the_egress_queue() {
     arrive(&mut held, &[across(1); 5]);
     assert_eq!(held.depart(1), None, "its flow is paused");
     assert_eq!(held.lengths(1), [0, 5, 0]);
-    let told = arrive(&mut held, &[across(2)]);
-    assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
+    let sent = arrive(&mut held, &[across(2)]);
+    assert_eq!(sorted(names(&sent, true)), names_of(&[across(1), across(2)]));
 }
 
 /// The paper's victim: a flow that its downstream neighbour has not paused passes a port with congestion behind it.
@@ -93,8 +93,8 @@ fn packets_in_backup_queues_count_for_the_egress_queue() {
 fn a_local_congestion_names_only_flows_that_were_paused() {
     let mut held = Held::new(8);
     held.receive(1, true, &[across(1), across(5)]);
-    let told = arrive(&mut held, &[across(1), across(2), across(1), across(2), across(1)]);
-    assert!(told.is_empty());
+    let sent = arrive(&mut held, &[across(1), across(2), across(1), across(2), across(1)]);
+    assert!(sent.is_empty());
     assert!(arrive(&mut held, &[across(2)]).is_empty(), "it is no cause");
     assert_eq!(names(&arrive(&mut held, &[across(1)]), true), [across(1).name()]);
     assert_eq!(names(&arrive(&mut held, &[across(5)]), true), [across(5).name()]);
@@ -107,36 +107,36 @@ fn two_congestion_trees_share_a_port() {
     held.receive(1, true, &[across(1)]);
     held.receive(1, true, &[across(2), across(3)]);
     assert_eq!(held.class(1).paused_flows.load(), 3);
-    let told =
+    let sent =
         arrive(&mut held, &[across(1), across(2), across(4), across(4), across(3), across(1)]);
-    assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2), across(3)]));
+    assert_eq!(sorted(names(&sent, true)), names_of(&[across(1), across(2), across(3)]));
     assert_eq!(depart(&mut held, 1, 9).0, [4, 4]);
     // The first tree dissolves.
     held.receive(1, false, &[across(1)]);
     assert_eq!(depart(&mut held, 1, 9).0, [1, 1]);
     assert_eq!((held.lengths(1), held.class(1).paused_flows.load()), ([0, 0, 2], 2));
     held.receive(1, false, &[across(3), across(2)]);
-    let (flows, told) = depart(&mut held, 1, 9);
+    let (flows, sent) = depart(&mut held, 1, 9);
     assert_eq!(flows, [2, 3]);
-    assert!(told.is_empty(), "they were resumed when the second of four left");
+    assert!(sent.is_empty(), "they were resumed when the second of four left");
     held.assert_empty();
 }
 
 #[test]
 fn from_x_off_on_the_class_is_paused() {
     let mut held = Held::new(8);
-    let told = arrive(&mut held, &[across(1); 8]);
-    assert_eq!(names(&told, true), [across(1).name()]);
-    let told = arrive(&mut held, &[across(2)]);
-    let [order] = told[..] else { panic!("no list beside it") };
+    let sent = arrive(&mut held, &[across(1); 8]);
+    assert_eq!(names(&sent, true), [across(1).name()]);
+    let sent = arrive(&mut held, &[across(2)]);
+    let [order] = sent[..] else { panic!("no list beside it") };
     assert_eq!(order.control, HopControl::Classes(ClassPauses::xoff(CLASS.bit(), 500)));
     // RESUME of both at X_on.
     assert_eq!(held.q_in(0), XOFF);
-    let (_, told) = depart(&mut held, 1, 4);
-    assert!(told.is_empty() && held.q_in(0) > XON);
-    let (_, told) = depart(&mut held, 1, 1);
+    let (_, sent) = depart(&mut held, 1, 4);
+    assert!(sent.is_empty() && held.q_in(0) > XON);
+    let (_, sent) = depart(&mut held, 1, 1);
     assert_eq!(held.q_in(0), XON);
-    let [class, flows] = told[..] else { panic!("{told:?}") };
+    let [class, flows] = sent[..] else { panic!("{sent:?}") };
     assert_eq!(class.control, HopControl::Classes(ClassPauses::xon(CLASS.bit())));
     assert_eq!(names(&[flows], false), [across(1).name()]);
     depart(&mut held, 1, 9);
@@ -147,11 +147,11 @@ fn from_x_off_on_the_class_is_paused() {
 fn a_resume_has_as_many_frames_as_its_list_needs() {
     let mut held = Held::new(8);
     let flows: Vec<Flow> = (0..7).map(across).collect();
-    let told = arrive(&mut held, &[&flows[..], &flows[..1]].concat());
-    assert_eq!(sorted(names(&told, true)), names_of(&flows));
-    let (_, told) = depart(&mut held, 1, 4);
-    assert_eq!(told.len(), 2);
-    assert_eq!(sorted(names(&told, false)), names_of(&flows));
+    let sent = arrive(&mut held, &[&flows[..], &flows[..1]].concat());
+    assert_eq!(sorted(names(&sent, true)), names_of(&flows));
+    let (_, sent) = depart(&mut held, 1, 4);
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sorted(names(&sent, false)), names_of(&flows));
     depart(&mut held, 1, 9);
     held.assert_empty();
 }
@@ -232,16 +232,16 @@ fn a_resume_rotates_nothing_if_no_packet_is_held() {
 #[test]
 fn a_flow_that_ends_while_paused() {
     let (mut held, mut neighbour) = (Held::new(8), Held::new(8));
-    let told = arrive(&mut held, &[&[across(1)][..], &[across(2); 5]].concat());
-    assert_eq!(sorted(names(&told, true)), names_of(&[across(1), across(2)]));
-    let (flows, told) = depart(&mut held, 1, 1);
-    assert_eq!((flows, told), (vec![1], vec![]), "the other packets are above X_on");
+    let sent = arrive(&mut held, &[&[across(1)][..], &[across(2); 5]].concat());
+    assert_eq!(sorted(names(&sent, true)), names_of(&[across(1), across(2)]));
+    let (flows, sent) = depart(&mut held, 1, 1);
+    assert_eq!((flows, sent), (vec![1], vec![]), "the other packets are above X_on");
     arrive(&mut neighbour, &[across(1), across(3)]);
     neighbour.receive(1, true, &[across(1), across(2)]);
     assert_eq!(depart(&mut neighbour, 1, 9).0, [3]);
     assert_eq!(neighbour.lengths(1), [0, 1, 0]);
-    let (_, told) = depart(&mut held, 1, 9);
-    assert_eq!(sorted(names(&told, false)), names_of(&[across(1), across(2)]));
+    let (_, sent) = depart(&mut held, 1, 9);
+    assert_eq!(sorted(names(&sent, false)), names_of(&[across(1), across(2)]));
     held.assert_empty();
     neighbour.receive(1, false, &[across(1)]);
     assert_eq!(depart(&mut neighbour, 1, 9).0, [1]);
@@ -252,16 +252,16 @@ fn a_flow_that_ends_while_paused() {
 }
 
 #[test]
-fn told_flows_are_named_again() {
+fn reported_flows_are_named_again() {
     let mut held = Held::new(8);
     let flows: Vec<Flow> = (0..6).map(across).collect();
-    let told = arrive(&mut held, &[&flows[..], &flows[..1]].concat());
-    assert_eq!(names(&told, true).len(), 6);
+    let sent = arrive(&mut held, &[&flows[..], &flows[..1]].concat());
+    assert_eq!(names(&sent, true).len(), 6);
     for _ in 0..5 {
         let lists: Vec<Vec<u32>> = held.announce(0).iter().map(list).collect();
         assert_eq!(lists.iter().map(Vec::len).collect::<Vec<_>>(), [4, 2]);
         assert_eq!(sorted(lists.concat()), names_of(&flows));
-        assert!(held.announce(1).is_empty(), "its neighbour was told of nothing");
+        assert!(held.announce(1).is_empty(), "nothing was reported to its neighbour");
     }
     depart(&mut held, 1, 9);
     assert!(held.announce(0).is_empty());
@@ -334,15 +334,15 @@ fn a_rotation_ends_with_a_drop_too() {
 fn a_flow_without_an_entry_pauses_its_class() {
     let mut held = Held::new(1);
     let flows: Vec<Flow> = (0..7).map(across).collect();
-    let mut told = arrive(&mut held, &flows);
+    let mut sent = arrive(&mut held, &flows);
     assert_eq!(held.class(1).unnamed_packets.load(), 3, "a line has four entries");
     assert_eq!(held.class(1).class_pauses.load(), 1);
-    told.retain(|order| matches!(order.control, HopControl::Classes(_)));
-    assert_eq!(told.len(), 1);
+    sent.retain(|order| matches!(order.control, HopControl::Classes(_)));
+    assert_eq!(sent.len(), 1);
     assert!(held.is_off(0) && held.q_in(0) < XOFF);
     assert!(arrive(&mut held, &[across(8)]).is_empty(), "it is paused already");
-    let (_, told) = depart(&mut held, 1, 9);
-    assert!(told.iter().any(|order| order.control == HopControl::Classes(ClassPauses::xon(8))));
+    let (_, sent) = depart(&mut held, 1, 9);
+    assert!(sent.iter().any(|order| order.control == HopControl::Classes(ClassPauses::xon(8))));
     held.assert_empty();
 }
 

@@ -2,8 +2,8 @@
 
 use super::settings::Options;
 use super::state::{
-    self, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED,
-    RESUMES_NEXT, TOLD,
+    self, ENTRIES_IN_A_LINE, FlowEntry, FlowTable, INGRESS, INGRESS_AT, NORMAL, PAUSED, REPORTED,
+    RESUMES_NEXT,
 };
 use super::{Ofc, Policy, QueueId};
 use crate::priority::Priority;
@@ -39,7 +39,7 @@ impl Watched for Ofc {
         note: u32,
     ) -> Option<u32> {
         let table = table(tables, policy, port)?;
-        let flow = table.of_note(tables, priority, note)?;
+        let flow = table.resolve_note(tables, priority, note)?;
         let flow = state::flow(tables, table.ports, flow)?;
         is_held(flow).then(|| flow.hash.load())
     }
@@ -60,9 +60,9 @@ impl Watched for Ofc {
     fn paused_flows<T: Tables>(at: &Ingress<'_, T>, name: &mut impl FnMut(u32)) {
         let ports = at.config.ports;
         let first = state::class(at.tables, ports, at.port_number, at.priority);
-        let mut next = first.map_or(0, |class| class.told.load());
+        let mut next = first.map_or(0, |class| class.last_reported.load());
         // There are at most as many flows as entries.
-        for _ in 0..ports * Options::of(at.policy).entries() {
+        for _ in 0..ports * Options::from_policy(at.policy).entries() {
             let Some(flow) =
                 next.checked_sub(1).and_then(|flow| state::flow(at.tables, ports, flow))
             else {
@@ -83,7 +83,7 @@ impl Watched for Ofc {
             tables.config().and_then(|config| state::class(tables, config.ports, port, priority));
         class.map_or_else(FlowPauses::default, |class| FlowPauses {
             pause_frames: class.pause_frames.load(),
-            flows: class.told_flows.load(),
+            flows: class.reported_flows.load(),
             resume_frames: class.resume_frames.load(),
             class_pauses: class.class_pauses.load(),
             unnamed_packets: class.unnamed_packets.load(),
@@ -98,7 +98,7 @@ impl Watched for Ofc {
             row(FlowRow {
                 has_packets: flow.packets.load() != 0,
                 is_held: flow.has(PAUSED),
-                paused_at: flow.has(TOLD).then(|| (flow.state.load() & INGRESS) >> INGRESS_AT),
+                paused_at: flow.has(REPORTED).then(|| (flow.state.load() & INGRESS) >> INGRESS_AT),
             });
         }
     }
@@ -106,7 +106,7 @@ impl Watched for Ofc {
 
 fn table<T: Tables>(tables: &T, policy: Policy, port: u32) -> Option<FlowTable> {
     let ports = tables.config()?.ports;
-    Some(FlowTable { options: Options::of(policy), ports, port })
+    Some(FlowTable { options: Options::from_policy(policy), ports, port })
 }
 
 fn is_held(flow: &FlowEntry) -> bool {

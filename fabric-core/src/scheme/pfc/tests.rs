@@ -40,7 +40,7 @@ fn tables() -> OwnedTables {
 
 fn at(tables: &OwnedTables) -> Ingress<'_, OwnedTables> {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
-    Ingress::of(tables, policy, 1, Priority::new(3)).unwrap()
+    Ingress::new(tables, policy, 1, Priority::new(3)).unwrap()
 }
 
 /// The classes that an order pauses and resumes.
@@ -176,7 +176,7 @@ fn splitting(shared_pool_bytes: u64) -> OwnedTables {
 /// An ingress queue under DT.
 fn under_dt(tables: &OwnedTables, port: u32) -> Ingress<'_, OwnedTables> {
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
-    Ingress::of(tables, policy, port, Priority::new(3)).unwrap()
+    Ingress::new(tables, policy, port, Priority::new(3)).unwrap()
 }
 
 /// True if the pipeline admits the packet.

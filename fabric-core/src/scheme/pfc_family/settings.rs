@@ -47,7 +47,7 @@ impl Options {
 
     /// Returns the options of a policy.
     #[inline(always)]
-    pub const fn of(policy: Policy) -> Self {
+    pub const fn from_policy(policy: Policy) -> Self {
         let rule = match policy.options {
             1 => Rule::MeanOfEgress,
             2 => Rule::Predictive,
@@ -169,7 +169,7 @@ mod tests {
         let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
         for (options, settings) in Options::EVERY.into_iter().zip(Settings::EVERY) {
             let policy = plain.with_scheme(SchemeKind::PfcFamily, options.to_bits());
-            assert_eq!(Options::of(policy), options);
+            assert_eq!(Options::from_policy(policy), options);
             assert_eq!(settings.options(), options);
         }
     }

@@ -10,7 +10,7 @@ use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::QueueId;
 use crate::scheme::held::Held;
-use crate::tables::owned::{MOST_SLOTS, OwnedTables};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 use units::Bytes;
 
 /// A second lossless class.
@@ -47,8 +47,8 @@ fn tables(settings: &Settings) -> OwnedTables {
         ..SwitchConfig::default()
     };
     let mut tables = OwnedTables::new(config, 5000);
-    tables.config.slots = MOST_SLOTS as u32;
-    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    tables.config.slots = MAX_SLOTS as u32;
+    tables.switch.slots_limit.store(MAX_SLOTS as u64);
     let room = PfcFamily::room(policy(settings), 2);
     for line in (0..room.lines).filter_map(|line| tables.scheme_line(line)) {
         line.0.iter().for_each(|word| word.store(0));
@@ -58,7 +58,7 @@ fn tables(settings: &Settings) -> OwnedTables {
 }
 
 fn at<'a>(tables: &'a OwnedTables, settings: &Settings, class: u8) -> Ingress<'a, OwnedTables> {
-    Ingress::of(tables, policy(settings), PORT, Priority::new(class)).expect("it has its rows")
+    Ingress::new(tables, policy(settings), PORT, Priority::new(class)).expect("it has its rows")
 }
 
 /// Returns the threshold by which the queue at [`PORT`] pauses with a packet that it and egress port 0 already count.
@@ -71,14 +71,14 @@ fn paused_by(tables: &OwnedTables, settings: &Settings, class: u8, now: u64) -> 
         now: Nanos(now),
         ..packet
     };
-    let mut told = None;
+    let mut sent = None;
     PfcFamily::after_arrival(&packet, Pool::Shared, &mut |order: &Order| {
         let HopControl::Classes(pauses) = order.control else { panic!("{order:?}") };
         assert_eq!((pauses.paused(), order.resumes), (1 << class, false));
-        told = Some(order.threshold_bytes);
+        sent = Some(order.threshold_bytes);
     });
-    assert_eq!(packet.ingress.queue.off.load(), u32::from(told.is_some()));
-    told
+    assert_eq!(packet.ingress.queue.off.load(), u32::from(sent.is_some()));
+    sent
 }
 
 /// PAUSE iff `(q_in >= X_low and q_out >= X_egress) or q_in > X_off`.
@@ -331,7 +331,7 @@ proptest! {
             let (tables, policy) = (tables(&settings), policy(&settings));
             let mut held = Held::default();
             for (now, &(comes, port, class)) in (0..).zip(&steps) {
-                if comes && held.len() < MOST_SLOTS {
+                if comes && held.len() < MAX_SLOTS {
                     // A lossy packet may be dropped.
                     let _ = held.arrive::<PfcFamily>(&tables, policy, (port, class), now);
                 } else {
@@ -339,7 +339,7 @@ proptest! {
                 }
                 for class in [CLASS, OTHER] {
                     let ports = [0, 1].map(|port| {
-                        Ingress::of(&tables, policy, port, Priority::new(class)).expect("rows")
+                        Ingress::new(&tables, policy, port, Priority::new(class)).expect("rows")
                     });
                     if settings == GPFC {
                         for at in ports {

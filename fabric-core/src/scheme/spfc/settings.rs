@@ -39,7 +39,7 @@ impl Options {
 
     /// Returns the options of a policy.
     #[inline(always)]
-    pub const fn of(policy: Policy) -> Self {
+    pub const fn from_policy(policy: Policy) -> Self {
         let per = if policy.options & PER_QUEUE == 0 { Per::Port } else { Per::Queue };
         Self { per }
     }
@@ -134,7 +134,7 @@ mod tests {
         let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
         for options in Options::EVERY {
             let policy = plain.with_scheme(SchemeKind::Spfc, options.to_bits());
-            assert_eq!(Options::of(policy), options);
+            assert_eq!(Options::from_policy(policy), options);
         }
     }
 

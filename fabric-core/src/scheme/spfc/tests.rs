@@ -13,7 +13,7 @@ use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::scheme::held::Held;
 use crate::scheme::pfc::Pfc;
-use crate::tables::owned::{MOST_SLOTS, OwnedTables};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
 /// Another lossless class.
@@ -58,8 +58,8 @@ fn a_sixth(per: Per) -> Settings {
 
 fn configured(config: SwitchConfig, settings: &Settings) -> OwnedTables {
     let mut tables = OwnedTables::new(config, 3 * LENGTH + 1);
-    tables.config.slots = MOST_SLOTS as u32;
-    tables.switch.slots_limit.store(MOST_SLOTS as u64);
+    tables.config.slots = MAX_SLOTS as u32;
+    tables.switch.slots_limit.store(MAX_SLOTS as u64);
     for (port, gigabits) in tables.ports.iter().zip([100, 400]) {
         port.rate_bps.store(gigabits * 1_000_000_000);
         port.alpha_numerator.store(1);
@@ -81,7 +81,7 @@ struct Bench {
 }
 
 /// Hop control of a step to the neighbour at the port.
-type Told = Option<Say>;
+type Sent = Option<Say>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Say {
@@ -105,17 +105,17 @@ impl Bench {
     }
 
     /// Receives a packet at `port`, bound for the other. Returns the hop control due, or the reason for a drop.
-    fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
+    fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Sent, DropReason> {
         let policy = self.policy();
-        let told = self.held.arrive::<Spfc>(&self.tables, policy, (port, class), now);
-        Ok(told?.map(|order| said(order, class)))
+        let sent = self.held.arrive::<Spfc>(&self.tables, policy, (port, class), now);
+        Ok(sent?.map(|order| said(order, class)))
     }
 
     /// Sends the oldest packet of (`port`, `class`). Returns the hop control due.
-    fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
+    fn depart(&mut self, port: u32, class: u8, now: u64) -> Sent {
         let policy = self.policy();
-        let told = self.held.depart::<Spfc>(&self.tables, policy, (port, class), now);
-        told.map(|order| said(order, class))
+        let sent = self.held.depart::<Spfc>(&self.tables, policy, (port, class), now);
+        sent.map(|order| said(order, class))
     }
 
     /// Receives and sends `packets` packets of (`port`, `class`).
@@ -128,7 +128,7 @@ impl Bench {
 
     /// Returns X_off of (`port`, `class`) for a packet that arrives at `now`.
     fn limit(&self, port: u32, class: u8, now: u64) -> u64 {
-        let at = Ingress::of(&self.tables, self.policy(), port, Priority::new(class));
+        let at = Ingress::new(&self.tables, self.policy(), port, Priority::new(class));
         let is_victim = self.line(port, class).is_victim(Nanos(now));
         victims::threshold_by(&at.expect("it has its rows"), is_victim)
     }
@@ -178,15 +178,15 @@ enum Step {
     /// This number of packets arrive and leave at once.
     Pass(usize),
     /// A packet arrives and stays.
-    Hold(Told),
+    Hold(Sent),
     /// The oldest packet leaves.
-    Release(Told),
+    Release(Sent),
     /// Nothing.
     Wait,
 }
 
-const PAUSE: Told = Some(Say::Pause);
-const RESUME: Told = Some(Say::Resume);
+const PAUSE: Sent = Some(Say::Pause);
+const RESUME: Sent = Some(Say::Resume);
 
 /// Fig. 7 step by step: time, step, and whether the port is a victim afterwards.
 type Story = (&'static str, &'static [(u64, Step, bool)]);
@@ -307,11 +307,11 @@ fn the_states_of_fig_7_follow_rate_pause_and_resume() {
         for &(now, step, victim) in steps {
             match step {
                 Step::Pass(packets) => bench.pass(0, CLASS, packets, now),
-                Step::Hold(told) => {
-                    assert_eq!(bench.arrive(0, CLASS, now), Ok(told), "{story}, at {now} ns");
+                Step::Hold(sent) => {
+                    assert_eq!(bench.arrive(0, CLASS, now), Ok(sent), "{story}, at {now} ns");
                 }
-                Step::Release(told) => {
-                    assert_eq!(bench.depart(0, CLASS, now), told, "{story}, at {now} ns");
+                Step::Release(sent) => {
+                    assert_eq!(bench.depart(0, CLASS, now), sent, "{story}, at {now} ns");
                 }
                 Step::Wait => {}
             }
@@ -365,8 +365,8 @@ fn a_pause_of_one_class_makes_the_port_normal_or_the_queue() {
         bench.pass(0, CLASS, 2, 0);
         bench.pass(0, OTHER, 2, 0);
         assert_eq!([CLASS, OTHER].map(|class| bench.limit(0, class, 0)), [POOL; 2]);
-        let told = [(); 4].map(|()| bench.arrive(0, CLASS, 10).unwrap());
-        assert_eq!(told, [None, None, None, PAUSE]);
+        let sent = [(); 4].map(|()| bench.arrive(0, CLASS, 10).unwrap());
+        assert_eq!(sent, [None, None, None, PAUSE]);
         let victims = [CLASS, OTHER].map(|class| bench.line(0, class).is_victim(Nanos(10)));
         assert_eq!(victims, [false, other_is_victim], "{per:?}");
     }
@@ -382,14 +382,14 @@ fn a_port_is_reset_until_the_last_of_its_classes_resumes() {
             bench.arrive(0, class, 0).unwrap();
         }
     }
-    let mut told = Vec::new();
+    let mut sent = Vec::new();
     while let Some((_, class)) = bench.held.first() {
-        told.extend(bench.depart(0, class, 10));
+        sent.extend(bench.depart(0, class, 10));
         let paused = [CLASS, OTHER].iter().any(|&it| bench.tables.queue(0, it).off.load() != 0);
         let counted = bench.line(0, CLASS).departed_bytes.load() >= 2 * ON_THE_WIRE;
         assert_eq!(bench.is_victim(0, 10), counted && !paused);
     }
-    assert_eq!(told, [Say::Resume; 2]);
+    assert_eq!(sent, [Say::Resume; 2]);
     assert!(bench.is_victim(0, 10));
 }
 
@@ -410,10 +410,10 @@ fn a_renewal_that_resumes_looks_at_the_period_of_its_time() {
     for (now, victim) in [(950, true), (1000, false)] {
         let mut bench = Bench::new(Per::Port);
         bench.tables.config.tests_renewed_pauses = 1;
-        let told = [(); 2].map(|()| bench.arrive(0, CLASS, 0).unwrap());
-        assert_eq!(told, [None, PAUSE]);
+        let sent = [(); 2].map(|()| bench.arrive(0, CLASS, 0).unwrap());
+        assert_eq!(sent, [None, PAUSE]);
         bench.pass_paused(900);
-        let at = Ingress::of(&bench.tables, bench.policy(), 0, Priority::new(CLASS)).unwrap();
+        let at = Ingress::new(&bench.tables, bench.policy(), 0, Priority::new(CLASS)).unwrap();
         let pause = at.queue.pauses.load();
         let again = Spfc::renewal(&at, PauseLevel::Queue, pause, Nanos(900)).unwrap();
         assert!(!again.resumes, "the queue holds headroom");
@@ -446,11 +446,11 @@ fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
         bench.pass(0, CLASS, 2, 0);
         while bench.arrive(0, CLASS, 10).unwrap().is_none() {}
         let counted = bench.line(0, CLASS).departed_bytes.load();
-        let mut told = Vec::new();
+        let mut sent = Vec::new();
         while bench.held.len() > 0 {
-            told.extend(bench.held.discard::<Spfc>(&bench.tables, bench.policy(), now));
+            sent.extend(bench.held.discard::<Spfc>(&bench.tables, bench.policy(), now));
         }
-        assert!(told.len() == 1 && told[0].resumes, "{told:?}");
+        assert!(sent.len() == 1 && sent[0].resumes, "{sent:?}");
         assert_eq!(bench.is_victim(0, now), victim, "at {now} ns");
         let after = bench.line(0, CLASS).departed_bytes.load();
         assert_eq!(after, if victim { counted } else { 0 }, "no drop counts");
@@ -461,7 +461,7 @@ fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
 fn the_control_plane_stores_dt_also_for_a_victim() {
     let mut bench = Bench::new(Per::Port);
     bench.pass(0, CLASS, 2, 0);
-    let at = Ingress::of(&bench.tables, bench.policy(), 0, Priority::new(CLASS)).unwrap();
+    let at = Ingress::new(&bench.tables, bench.policy(), 0, Priority::new(CLASS)).unwrap();
     Spfc::observe(&at, Nanos(0));
     assert_eq!(at.queue.stored_threshold_bytes.load(), POOL / 2);
 }

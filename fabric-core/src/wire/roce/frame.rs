@@ -44,7 +44,7 @@ impl RocePacket {
         };
         let payload_length = usize::from(self.payload_length);
         let (payload, rest) = rest.split_at_mut_checked(payload_length).ok_or(too_small)?;
-        Pattern::of_packet(self.destination_qp, self.psn).fill(payload);
+        Pattern::for_packet(self.destination_qp, self.psn).fill(payload);
         rest.fill(0);
 
         let covered = ipv4::LEN + udp_length - icrc::LEN;
@@ -86,7 +86,7 @@ impl RocePacket {
             .checked_sub(usize::from(pad))
             .and_then(|length| body.split_at_checked(length))
             .ok_or(ParseError::PadCount { pad, available })?;
-        if !Pattern::of_packet(bth.destination_qp(), bth.psn()).verify(payload) {
+        if !Pattern::for_packet(bth.destination_qp(), bth.psn()).verify(payload) {
             return Err(ParseError::PayloadPattern);
         }
         Ok(Self {

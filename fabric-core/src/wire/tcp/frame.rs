@@ -50,7 +50,7 @@ impl Segment {
         let Self { syn, timestamps, sack, telemetry, .. } = *self;
         let options = Options { syn, timestamps, sack, telemetry };
         let payload = options::emit(&options, stamps, rest)?;
-        Pattern::of_segment(connection, sequence).fill(payload);
+        Pattern::for_segment(connection, sequence).fill(payload);
         let checksum = header::checksum(self.source, self.destination, segment);
         let mut header = header;
         header.set_checksum(checksum);
@@ -89,7 +89,7 @@ impl Segment {
             return Err(ParseError::TcpPayload { length: payload.len() });
         }
         let sequence = header.sequence();
-        if !Pattern::of_segment(connection, sequence).verify(payload) {
+        if !Pattern::for_segment(connection, sequence).verify(payload) {
             return Err(ParseError::PayloadPattern);
         }
         Ok(Self {

@@ -28,7 +28,7 @@ const SACK: u8 = 5;
 const TIMESTAMPS: [u8; 2] = [8, 10];
 
 /// Max number of SACK blocks besides time stamps (RFC 2018, 3).
-pub const MOST_SACK_BLOCKS: usize = 3;
+pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// Values of the two ends' clocks (RFC 7323, 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,14 +58,14 @@ pub struct SackBlock {
 /// Up to three blocks, most recently changed first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    blocks: [SackBlock; MOST_SACK_BLOCKS],
+    blocks: [SackBlock; MAX_SACK_BLOCKS],
     count: u8,
 }
 
 impl SackBlocks {
     /// No block.
     pub const NONE: Self =
-        Self { blocks: [SackBlock { start: 0, end: 0 }; MOST_SACK_BLOCKS], count: 0 };
+        Self { blocks: [SackBlock { start: 0, end: 0 }; MAX_SACK_BLOCKS], count: 0 };
 
     /// The blocks.
     #[inline]
@@ -246,7 +246,7 @@ pub fn parse(syn: bool, options: &[u8]) -> Result<Options, ParseError> {
     }
     let (header, rest) = split::<SackHeader>(rest, Layer::Tcp)?;
     let (blocks, tail) = rest.as_chunks::<{ size_of::<BlockBytes>() }>();
-    if !(1..=MOST_SACK_BLOCKS).contains(&blocks.len())
+    if !(1..=MAX_SACK_BLOCKS).contains(&blocks.len())
         || !tail.is_empty()
         || *header != SackHeader::new(blocks.len())
     {

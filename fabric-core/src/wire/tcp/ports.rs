@@ -37,7 +37,7 @@ pub enum Direction {
 impl Ports {
     /// Returns the ports of segments of connection `number`, 24 bits, in one direction.
     #[inline]
-    pub const fn of_connection(number: u32, direction: Direction) -> Self {
+    pub const fn for_connection(number: u32, direction: Direction) -> Self {
         let client = FIRST_CLIENT | (number & ((1 << CLIENT_BITS) - 1)) as u16;
         let server = FIRST_SERVER | (number >> CLIENT_BITS & ((1 << SERVER_BITS) - 1)) as u16;
         match direction {
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn the_first_and_the_last_connection() {
-        let first = Ports::of_connection(0, Direction::FromClient);
+        let first = Ports::for_connection(0, Direction::FromClient);
         assert_eq!(first, Ports { source: 49_152, destination: 61_440 });
-        let last = Ports::of_connection((1 << 24) - 1, Direction::FromServer);
+        let last = Ports::for_connection((1 << 24) - 1, Direction::FromServer);
         assert_eq!(last, Ports { source: 63_487, destination: 57_343 });
     }
 
@@ -91,7 +91,7 @@ mod tests {
         #[test]
         fn ports_name_their_connection(number in 0..1u32 << 24) {
             for direction in [Direction::FromClient, Direction::FromServer] {
-                let ports = Ports::of_connection(number, direction);
+                let ports = Ports::for_connection(number, direction);
                 prop_assert_eq!(ports.connection(), Some((number, direction)));
             }
         }
@@ -100,7 +100,7 @@ mod tests {
         fn other_ports_are_of_no_connection(source: u16, destination: u16) {
             let ports = Ports { source, destination };
             if let Some((number, direction)) = ports.connection() {
-                prop_assert_eq!(Ports::of_connection(number, direction), ports);
+                prop_assert_eq!(Ports::for_connection(number, direction), ports);
             } else {
                 let client = |port| (49_152..57_344).contains(&port);
                 let server = |port| (61_440..63_488).contains(&port);

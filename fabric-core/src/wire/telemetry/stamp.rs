@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_rates_are_told_exactly() {
+    fn usual_rates_are_carried_exactly() {
         let quarters = [4, 10, 20, 40, 50, 100, 160, 200, 400, 800, 1600, 3200, 6400];
         let rates = quarters.map(|quarters| BitsPerSecond(quarters * GIGABIT / 4));
         assert_eq!(rates.map(|rate| RateCode::nearest(rate).rate()), rates);
@@ -225,18 +225,18 @@ mod tests {
     }
 
     #[test]
-    fn other_rates_are_told_as_the_nearest() {
-        let told = |rate| RateCode::nearest(BitsPerSecond(rate)).rate().0;
-        assert_eq!(told(97 * GIGABIT), 96 * GIGABIT);
-        assert_eq!(told(1), 62_500_000);
-        assert_eq!(told(100_000_000), 101_562_500);
-        assert_eq!(told(u64::MAX), (31 << 15) * RATE_UNIT);
+    fn other_rates_are_carried_as_the_nearest() {
+        let carried = |rate| RateCode::nearest(BitsPerSecond(rate)).rate().0;
+        assert_eq!(carried(97 * GIGABIT), 96 * GIGABIT);
+        assert_eq!(carried(1), 62_500_000);
+        assert_eq!(carried(100_000_000), 101_562_500);
+        assert_eq!(carried(u64::MAX), (31 << 15) * RATE_UNIT);
         assert_eq!((31 << 15) * RATE_UNIT, 3_968_000_000_000);
     }
 
     #[test]
     fn a_queue_is_rounded_down() {
-        for (queue, told) in [
+        for (queue, carried) in [
             (0, 0),
             (15, 0),
             (16, 16),
@@ -250,7 +250,7 @@ mod tests {
             (133_955_584, 133_955_584),
             (u64::MAX, 133_955_584),
         ] {
-            assert_eq!(stamp(0, 0, queue).queue(), Bytes(told), "{queue}");
+            assert_eq!(stamp(0, 0, queue).queue(), Bytes(carried), "{queue}");
         }
     }
 
@@ -287,16 +287,16 @@ mod tests {
 
         #[test]
         fn a_queue_is_off_by_little(queue in 0..133_955_584u64, more in 0..10_000u64) {
-            let told = stamp(0, 0, queue).queue().0;
-            prop_assert!(told <= queue);
-            prop_assert!(queue - told < 16.max(queue / 256), "{told}");
-            prop_assert!(stamp(0, 0, queue + more).queue().0 >= told);
+            let carried = stamp(0, 0, queue).queue().0;
+            prop_assert!(carried <= queue);
+            prop_assert!(queue - carried < 16.max(queue / 256), "{carried}");
+            prop_assert!(stamp(0, 0, queue + more).queue().0 >= carried);
         }
 
         #[test]
         fn a_rate_is_off_by_little(rate in 62_500_000..3_968_000_000_000u64) {
-            let told = RateCode::nearest(BitsPerSecond(rate)).rate().0;
-            prop_assert!(told.abs_diff(rate) * 33 <= rate, "{told}");
+            let carried = RateCode::nearest(BitsPerSecond(rate)).rate().0;
+            prop_assert!(carried.abs_diff(rate) * 33 <= rate, "{carried}");
         }
 
         #[test]

@@ -41,7 +41,7 @@ fn frame_of(packet: &RocePacket) -> Vec<u8> {
 }
 
 /// Telemetry fields and stamps of a frame.
-fn told(frame: &[u8]) -> (Fields, &[Stamp]) {
+fn read_stamps(frame: &[u8]) -> (Fields, &[Stamp]) {
     let packet = RocePacket::parse(frame).expect("stamps leave the ICRC right");
     (packet.telemetry.expect("it has telemetry"), stamps(frame))
 }
@@ -95,7 +95,7 @@ fn telemetry_follows_the_icrc_and_only_the_total_length_counts_it() {
         with[62..],
         hex("00 00 7f 16 58 4f 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00")
     );
-    assert_eq!(told(&with), (ACK.telemetry.unwrap(), &[][..]));
+    assert_eq!(read_stamps(&with), (ACK.telemetry.unwrap(), &[][..]));
 }
 
 /// Two switches add stamps, the third finds no room.
@@ -105,13 +105,13 @@ fn stamps_fill_the_room_and_what_exceeds_it_is_named() {
     let untouched = frame[..62].to_vec();
     let fields = |hops, exceeded| Fields { room: 2, hops, echo: false, exceeded };
     stamp(&mut frame, stamp_at(5));
-    assert_eq!(told(&frame), (fields(1, false), &[stamp_at(5)][..]));
+    assert_eq!(read_stamps(&frame), (fields(1, false), &[stamp_at(5)][..]));
     stamp(&mut frame, stamp_at(6));
     let both = [stamp_at(5), stamp_at(6)];
-    assert_eq!(told(&frame), (fields(2, false), &both[..]));
+    assert_eq!(read_stamps(&frame), (fields(2, false), &both[..]));
     for at in [7, 8] {
         stamp(&mut frame, stamp_at(at));
-        assert_eq!(told(&frame), (fields(2, true), &both[..]));
+        assert_eq!(read_stamps(&frame), (fields(2, true), &both[..]));
     }
     assert_eq!(frame[..62], untouched, "nothing that a checksum covers");
 }
@@ -125,7 +125,7 @@ fn an_echo_is_left_alone() {
     let before = frame.clone();
     stamp(&mut frame, stamp_at(6));
     assert_eq!(frame, before);
-    assert_eq!(told(&frame), (fields, &[stamp_at(5)][..]));
+    assert_eq!(read_stamps(&frame), (fields, &[stamp_at(5)][..]));
 }
 
 #[test]

@@ -187,7 +187,7 @@ impl ReactionPoint {
         if parameters.clamp_target_rate || self.timer_stage != 0 || self.byte_stage != 0 {
             self.target_rate = self.current_rate;
         }
-        let loss = self.alpha.of(self.current_rate.0) / 2;
+        let loss = self.alpha.scale(self.current_rate.0) / 2;
         self.current_rate = BitsPerSecond(self.current_rate.0 - loss).max(parameters.minimum_rate);
         self.cuts += 1;
         self.next_cut = now + parameters.rate_decrease_interval;

@@ -16,7 +16,7 @@ use crate::congestion_control::Fraction;
 
 /// Maximum number of stages of fast recovery. After a long silence a sender goes through all of them one by one at its
 /// next packet.
-pub const MOST_STAGES: u32 = 1 << 16;
+pub const MAX_STAGES: u32 = 1 << 16;
 
 const fn in_words() -> DefaultsInWords {
     DefaultsInWords { except: &["profile", "notification"] }
@@ -41,7 +41,7 @@ pub struct Settings {
     /// Weight of an update of alpha, g: a ratio up to 1. 1/256 in all profiles.
     pub g: Option<Weight>,
     /// Stages of fast recovery, F, up to 65,536. hpcc 1, paper 5, conweave 1.
-    #[schemars(range(max = MOST_STAGES))]
+    #[schemars(range(max = MAX_STAGES))]
     pub fast_recovery_stages: Option<Checked<u32, Stages>>,
     /// Step of additive increase. hpcc 20 Mbit/s, paper 40 Mbit/s, conweave 40 Mbit/s.
     pub additive_increase: Option<Increase>,
@@ -96,14 +96,14 @@ impl Profile {
     }
 }
 
-/// Numbers of stages up to [`MOST_STAGES`].
+/// Numbers of stages up to [`MAX_STAGES`].
 #[derive(Debug)]
 pub enum Stages {}
 
 impl Range<u32> for Stages {
     fn check(stages: &u32) -> Result<(), Refusal> {
-        if *stages > MOST_STAGES {
-            let help = format!("write a number up to {MOST_STAGES}; the paper has 5");
+        if *stages > MAX_STAGES {
+            let help = format!("write a number up to {MAX_STAGES}; the paper has 5");
             return Err(Refusal::sentence(format!("{stages} stages of fast recovery"), help));
         }
         Ok(())

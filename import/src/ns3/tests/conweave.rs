@@ -53,7 +53,7 @@ fn import(
     flows: &str,
 ) -> Result<super::super::Imported, scenario::ScenarioError> {
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
-        .map(|(name, text)| Source::of(name, text));
+        .map(|(name, text)| Source::new(name, text));
     let arguments = Arguments::default();
     super::super::import_texts(
         Simulator::ConWeave,

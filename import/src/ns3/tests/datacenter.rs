@@ -52,7 +52,7 @@ fn import(
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let arguments = Arguments::parse(Simulator::Ns3Datacenter, &words).unwrap();
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
-        .map(|(name, text)| Source::of(name, text));
+        .map(|(name, text)| Source::new(name, text));
     super::super::import_texts(
         Simulator::Ns3Datacenter,
         arguments,

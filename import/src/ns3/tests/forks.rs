@@ -16,7 +16,7 @@ fn imported(
     flow_text: &str,
     lenient: bool,
 ) -> Result<Imported, scenario::ScenarioError> {
-    let source = |name, text: &str| Source::of(name, text);
+    let source = |name, text: &str| Source::new(name, text);
     super::super::import_texts(
         simulator,
         Arguments::default(),
@@ -28,7 +28,7 @@ fn imported(
     )
 }
 
-fn of_hpcc(config_text: &str, topology_text: &str, flow_text: &str) -> Imported {
+fn import_hpcc(config_text: &str, topology_text: &str, flow_text: &str) -> Imported {
     imported(Simulator::Hpcc, config_text, topology_text, flow_text, true).unwrap()
 }
 
@@ -47,7 +47,7 @@ fn unknown_keys_are_left_out_only_if_that_is_asked_for() {
     let refused = imported(Simulator::Hpcc, &text, TOPOLOGY, FLOWS, false).unwrap_err();
     assert_eq!(refused.title(), "unknown key `NIC_TOTAL_PAUSE_TIME`");
     assert!(refused.to_string().contains("--lenient leaves out"), "{refused}");
-    let taken = of_hpcc(&text, TOPOLOGY, FLOWS);
+    let taken = import_hpcc(&text, TOPOLOGY, FLOWS);
     let lines = text.lines().count();
     let key = |line, words| format!("c.txt:{line}: {words}: a key of another program; not taken");
     let expected = [key(lines - 1, "NIC_TOTAL_PAUSE_TIME 0"), key(lines, "GPU_KIND A100 8")];
@@ -69,7 +69,7 @@ fn keys_that_name_outputs_are_noted() {
 #[test]
 fn the_pool_of_a_switch_with_long_links_wraps_as_there() {
     let text = config_with("BUFFER_SIZE 32");
-    let taken = of_hpcc(&text, &long("1ms"), FLOWS);
+    let taken = import_hpcc(&text, &long("1ms"), FLOWS);
     let line = text.lines().count();
     let expected = format!(
         "c.txt:{line}: BUFFER_SIZE 32: headroom, 75008192B at switch 2, exceeds the buffer: the shared pool's size wraps \
@@ -83,7 +83,7 @@ fn the_pool_of_a_switch_with_long_links_wraps_as_there() {
     assert_eq!(fabric.switch(topology::SwitchId(0)).name, "s2");
     assert_eq!(buffers, [75_008_192 + (512 << 20), 37_545_692 + (512 << 20)]);
     // The simulator's limit is strict, and switch 3 of one long link just fits.
-    assert_eq!(asked_of(&of_hpcc(&text, &long("1us"), FLOWS)), Vec::<String>::new());
+    assert_eq!(asked_of(&import_hpcc(&text, &long("1us"), FLOWS)), Vec::<String>::new());
 }
 
 /// Headroom beyond the largest buffer is an error at the line of the config.
@@ -98,7 +98,7 @@ fn links_that_are_longer_than_any_buffer_are_refused_where_they_are_written() {
 
 #[test]
 fn a_buffer_beyond_the_largest_is_the_largest() {
-    let taken = of_hpcc(&config_with("BUFFER_SIZE 1000"), TOPOLOGY, FLOWS);
+    let taken = import_hpcc(&config_with("BUFFER_SIZE 1000"), TOPOLOGY, FLOWS);
     assert_eq!(taken.toml.matches("buffer = \"960MiB\"").count(), 1);
     assert!(asked_of(&taken)[0].ends_with("a buffer of 1000 MiB; 960 MiB, the largest buffer"));
     let error = imported(Simulator::Hpcc, &config_with("BUFFER_SIZE 4096"), TOPOLOGY, FLOWS, true);
@@ -113,7 +113,7 @@ fn an_increase_may_be_nothing() {
         ("CC_MODE 7", "RATE_AI", "\"0bps\""),
         ("CC_MODE 8\nHAS_WIN 1\nVAR_WIN 1", "DCTCP_RATE_AI", "\"0B\""),
     ] {
-        let taken = of_hpcc(&config_with(&format!("{key} 0Mb/s\n{control}")), TOPOLOGY, FLOWS);
+        let taken = import_hpcc(&config_with(&format!("{key} 0Mb/s\n{control}")), TOPOLOGY, FLOWS);
         let line = format!("additive_increase = {expected}");
         assert!(taken.toml.lines().any(|other| other == line), "{control}: {}", taken.toml);
         scenario_of(&taken);
@@ -126,7 +126,7 @@ fn an_increase_may_be_nothing() {
 
 #[test]
 fn rates_of_loss_are_as_fine_as_they_are_written() {
-    let taken = of_hpcc(CONFIG, &TOPOLOGY.replacen("1us 0\n", "1us 1E-7\n", 1), FLOWS);
+    let taken = import_hpcc(CONFIG, &TOPOLOGY.replacen("1us 0\n", "1us 1E-7\n", 1), FLOWS);
     assert_eq!(taken.toml.matches("rate = 1e-7").count(), 2, "{}", taken.toml);
     let faults = &scenario_of(&taken).faults;
     let rate = scenario::FineProbability { trillionths: 100_000 };
@@ -137,10 +137,10 @@ fn rates_of_loss_are_as_fine_as_they_are_written() {
 /// SimAI's header also counts GPUs of a server and NVSwitches; Reverie's ends in two rates.
 #[test]
 fn headers_of_six_fields_are_read() {
-    let plain = of_hpcc(CONFIG, TOPOLOGY, FLOWS).toml;
+    let plain = import_hpcc(CONFIG, TOPOLOGY, FLOWS).toml;
     for header in ["4 1 0 2 3 A100", "4 2 1 1 3 H800"] {
         let text = TOPOLOGY.replacen("4 2 3", header, 1);
-        assert_eq!(of_hpcc(CONFIG, &text, FLOWS).toml, plain, "{header}");
+        assert_eq!(import_hpcc(CONFIG, &text, FLOWS).toml, plain, "{header}");
     }
     for (header, title) in [
         ("4 1 0 2 3", "a header of 5 fields"),
@@ -154,7 +154,7 @@ fn headers_of_six_fields_are_read() {
     }
     let datacenter = |header: &str| {
         let text = TOPOLOGY.replacen("4 2 3", header, 1);
-        Topology::parse(&Source::of("t.txt", &text), Simulator::Ns3Datacenter.traits())
+        Topology::parse(&Source::new("t.txt", &text), Simulator::Ns3Datacenter.traits())
     };
     for right in ["4 2 1 3", "4 2 1 3 25000000000 100000000000.0"] {
         assert_eq!(datacenter(right).unwrap().links.len(), 3, "{right}");
@@ -166,7 +166,7 @@ fn headers_of_six_fields_are_read() {
 #[test]
 fn flows_that_cannot_end_have_no_end() {
     let flows = "3\n0 1 3 100 1000 2\n0 1 3 100 1000000000000 2\n1 0 3 100 1250000001 2\n";
-    let taken = of_hpcc(CONFIG, TOPOLOGY, flows);
+    let taken = import_hpcc(CONFIG, TOPOLOGY, flows);
     let (_, list) = &taken.flow_lists[0];
     let rows: Vec<&str> = list.lines().skip(1).collect();
     assert_eq!(rows, ["0,h0,h1,1000,3", "0,h0,h1,unlimited,3", "0,h1,h0,unlimited,3"]);

@@ -15,7 +15,7 @@ fn bases_at_their_ends() {
                 format!("{mode}\nPACKET_PAYLOAD_SIZE 1\nHAS_WIN 1\nVAR_WIN 1\n{}", maps.join("\n"));
             let [config, topology, flows] =
                 [("c.txt", config_with(&lines).as_str()), ("t.txt", &topology), ("f.txt", FLOWS)]
-                    .map(|(name, text)| Source::of(name, text));
+                    .map(|(name, text)| Source::new(name, text));
             let imported = import_texts(config, &topology, &flows, "c");
             let imported = imported.unwrap_or_else(|error| panic!("{link}: {error}"));
             if let Err(error) = load(&imported) {
@@ -32,7 +32,7 @@ fn every_mode_is_a_congestion_control_with_its_parameters() {
     let imported = |lines: &str| {
         let [config, topology, flows] =
             [("c.txt", config_with(lines).as_str()), ("t.txt", TOPOLOGY), ("f.txt", FLOWS)]
-                .map(|(name, text)| Source::of(name, text));
+                .map(|(name, text)| Source::new(name, text));
         import_texts(config, &topology, &flows, "c").unwrap()
     };
     let hpcc = "CC_MODE 3\nMI_THRESH 2\nU_TARGET 0.9\nRATE_AI 40Mb/s\nMIN_RATE 1Gb/s\nFAST_REACT 0\n\
@@ -114,7 +114,7 @@ fn windows_follow_paths_if_they_are_not_global() {
     let lines = "GLOBAL_T 0\nHAS_WIN 1\nVAR_WIN 1";
     let [config, topology, flows] =
         [("c.txt", config_with(lines).as_str()), ("t.txt", &topology), ("f.txt", flows)]
-            .map(|(name, text)| Source::of(name, text));
+            .map(|(name, text)| Source::new(name, text));
     let imported = import_texts(config, &topology, &flows, "c").unwrap();
     let names: Vec<&str> = imported.flow_lists.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["c-100-4160ns-52000B.csv", "c-100-6240ns-78000B.csv"]);

@@ -99,8 +99,8 @@ fn give_up(complaint: impl Into<Complaint>) -> Exit {
 
 fn say_ready(interrupted: &AtomicBool) {
     let mut output = io::stdout().lock();
-    let told = writeln!(output, "{READY}").and_then(|()| output.flush());
-    if told.is_err() {
+    let written = writeln!(output, "{READY}").and_then(|()| output.flush());
+    if written.is_err() {
         // The process that asked for the fabric has ended.
         interrupted.store(true, Ordering::Relaxed);
     }

@@ -116,7 +116,7 @@ fn repeat_run(
     interrupted: &AtomicBool,
 ) -> Result<Result<RunResult, Failure>, CommandError> {
     let mut ended = Err(Failure::Interrupted);
-    let mut progress = SweepProgress::of_lines(1);
+    let mut progress = SweepProgress::for_lines(1);
     let what = plan.sweep.describe(&run.choices, run.seed);
     sweep::execute(&plan.sweep, &[run], folder, 1, interrupted, |run, news| match news {
         News::UnderWay { progress: so_far, duration } => {

@@ -319,13 +319,13 @@ fn marks_of_lossless_flows_are_none_but_for_their_acks() {
 
 /// Under DT the limit is half of a pool of one packet; BSHARE admits it.
 #[test]
-fn a_threshold_below_a_packet_is_told() {
+fn a_threshold_below_a_packet_is_reported() {
     let warnings = |keys: &str| {
         super::good(&format!("lossless = [5]\nlossy = {{ {keys}, pool = \"1074B\" }}")).warnings()
     };
-    let told = warnings("kind = \"dt\", alpha = \"1/2\"").join("\n");
+    let reported = warnings("kind = \"dt\", alpha = \"1/2\"").join("\n");
     let expected = "priority 3 and 1074B are always dropped by switch `s0`, where alpha 1/2 leaves a queue at most 537B";
-    assert!(told.contains(expected), "{told}");
+    assert!(reported.contains(expected), "{reported}");
     for keys in
         ["kind = \"dt\"", "kind = \"bshare\", alpha = \"1/2\"", "kind = \"fab\", alpha = \"1/2\""]
     {

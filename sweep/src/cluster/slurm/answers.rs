@@ -33,7 +33,7 @@ pub enum State {
 impl State {
     /// Parses a name in `squeue --format=%T`. An unknown name is a state of a later Slurm: the task counts as not
     /// ended.
-    pub fn of(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         match name {
             "RUNNING" | "COMPLETING" | "SIGNALING" | "STAGE_OUT" | "SUSPENDED" | "STOPPED" => {
                 Self::Running
@@ -66,7 +66,7 @@ pub(super) fn states(text: &str, submitted: &Submitted) -> Vec<TaskState> {
             _ => return None,
         };
         let reason = (reason != "None").then(|| reason.to_owned());
-        Some(TaskState { task, state: State::of(name), name: name.to_owned(), reason })
+        Some(TaskState { task, state: State::from_name(name), name: name.to_owned(), reason })
     };
     text.lines().filter_map(line).collect()
 }
@@ -156,8 +156,10 @@ mod tests {
             ]
         );
         assert_eq!(states[3].name, "OUT_OF_MEMORY");
-        assert!(State::of("REQUEUED").is_active() && State::of("A_LATER_ONE").is_active());
-        assert!(!State::of("PREEMPTED").is_active());
+        assert!(
+            State::from_name("REQUEUED").is_active() && State::from_name("A_LATER_ONE").is_active()
+        );
+        assert!(!State::from_name("PREEMPTED").is_active());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::{Plan, Run, SweepFolder, appeared};
 
 /// Min period of Slurm queries. The period grows with the time that has passed, as 1 / [`SHARE`] of it.
 const PERIOD: Duration = Duration::from_secs(1);
-const LONGEST_PERIOD: Duration = Duration::from_secs(15);
+const MAX_PERIOD: Duration = Duration::from_secs(15);
 const SHARE: u32 = 50;
 /// Max length of a log's end that is read, in bytes.
 const LOG_END: usize = 4096;
@@ -54,9 +54,9 @@ pub fn follow(
     let done = complete.len();
     let names = waiting.iter().map(|run| OsString::from(run.id.to_string()));
     let waiting: BTreeSet<OsString> = names.filter(|name| !before.contains(name)).collect();
-    let mut progress = SweepProgress::of_job(plan.runs.len(), done);
+    let mut progress = SweepProgress::for_job(plan.runs.len(), done);
     let mut failed = 0;
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     loop {
         let (over, answer) = match slurm::states(submitted) {
             Ok(states) => {
@@ -71,7 +71,7 @@ pub fn follow(
                     failed = now_failed;
                     let errors = job.reports()?.into_iter().filter_map(|(_, report)| report.error);
                     errors
-                        .filter(|error| told.insert(error.text().to_owned()))
+                        .filter(|error| shown.insert(error.text().to_owned()))
                         .for_each(|error| progress.aside(error.text()));
                 }
                 (!states.iter().any(|it| it.state.is_active()), summary(&states))
@@ -83,7 +83,7 @@ pub fn follow(
             progress.finish();
             return Ok(Followed::Ended);
         }
-        let period = (begun.elapsed() / SHARE).clamp(PERIOD, LONGEST_PERIOD);
+        let period = (begun.elapsed() / SHARE).clamp(PERIOD, MAX_PERIOD);
         let asked = now();
         while asked.elapsed() < period {
             if interrupted.load(Ordering::Relaxed) {

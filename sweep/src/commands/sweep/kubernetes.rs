@@ -14,7 +14,7 @@ use crate::cluster::{self, Limits, Submitter};
 use crate::{Plan, Run, Survey, result_in};
 
 /// An etcd of the usual size stores a job with this many indices without trouble.
-const MOST_PARTS: usize = 1000;
+const MAX_PARTS: usize = 1000;
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
@@ -23,11 +23,11 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
         unreachable!("clap requires both");
     };
     let plan = load(arguments)?;
-    let most = plan.runs.len().min(MOST_PARTS);
+    let most = plan.runs.len().min(MAX_PARTS);
     if let Some(tasks) = cluster.tasks.map(NonZeroUsize::get).filter(|tasks| *tasks > most) {
         let runs = counted(plan.runs.len() as u64, "run");
         warn(format!(
-            "--tasks {tasks} is more than there can be: the sweep has {runs}, and a manifest {MOST_PARTS} parts at most; \
+            "--tasks {tasks} is more than there can be: the sweep has {runs}, and a manifest {MAX_PARTS} parts at most; \
              the job has {most}"
         ));
     }
@@ -41,7 +41,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
             None => parts(arguments, &plan),
             Some(parts) => parts.min(most),
         },
-        build: Submitter::of_this_process().version_and_build(),
+        build: Submitter::for_this_process().version_and_build(),
         cpus: cluster.cpus(),
         memory: cluster.memory.as_ref().map(super::cluster_arguments::Memory::for_kubernetes),
     };
@@ -76,12 +76,12 @@ fn absolute_path(path: &Path) -> Result<std::path::PathBuf, CommandError> {
 /// Returns the number of parts for the waiting runs, estimated from the times of complete runs.
 fn parts(arguments: &Arguments, plan: &Plan) -> usize {
     let out = out(arguments);
-    let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
+    let survey = Survey::new(plan, &|run| result_in(&out, &run.id));
     let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let times = cluster::estimate(plan, &waiting, &survey.walls);
     let limits = Limits {
         runs_at_once: arguments.cluster.cpus(),
-        tasks: MOST_PARTS,
+        tasks: MAX_PARTS,
         tasks_at_once: None,
         time: None,
     };

@@ -76,13 +76,13 @@ pub fn measure(
         }
     })
     .map_err(|error| no_thread(&error))?;
-    Ok(Measured::of(walls, &begins.into_keys().collect::<Vec<_>>(), &ended))
+    Ok(Measured::new(walls, &begins.into_keys().collect::<Vec<_>>(), &ended))
 }
 
 impl Measured {
     /// Computes the times. A run that did not end counts as the mean of the ended runs, or as its time so far if that
     /// is longer.
-    fn of(mut walls: Vec<Option<Duration>>, cut: &[usize], ended: &[Duration]) -> Self {
+    fn new(mut walls: Vec<Option<Duration>>, cut: &[usize], ended: &[Duration]) -> Self {
         let count = u32::try_from(ended.len()).expect("few are measured").max(1);
         let mean = ended.iter().sum::<Duration>() / count;
         for &run in cut {
@@ -106,7 +106,7 @@ mod tests {
         let walls = |seconds: [u64; 4]| seconds.map(|it| (it > 0).then(|| Duration::from_secs(it)));
         let of = |seconds, cut: &[usize], ended: &[u64]| {
             let ended: Vec<Duration> = ended.iter().copied().map(Duration::from_secs).collect();
-            Measured::of(walls(seconds).to_vec(), cut, &ended)
+            Measured::new(walls(seconds).to_vec(), cut, &ended)
         };
         let expected = |seconds, cut| Measured { walls: walls(seconds).to_vec(), cut };
         // Two runs ended after 2 s and 4 s; one was stopped after 1 s, and one after 10 s.

@@ -19,7 +19,7 @@ const CHANGED: &str = "a file that its scenario names was changed since the job 
 /// Runs part of a sweep.
 pub fn part(arguments: &Arguments, part: Part) -> Result<Exit, CommandError> {
     if let Some(wanted) = &arguments.cluster.build {
-        let own = Submitter::of_this_process().version_and_build();
+        let own = Submitter::for_this_process().version_and_build();
         if *wanted != own {
             return Err(CommandError::Text(format!(
                 "this xoff is {own}, and the tables are to be made by {wanted}, which would not count its runs: use the same \
@@ -57,7 +57,7 @@ pub fn task(arguments: &Arguments, job: u32, task: &str) -> Result<Exit, Command
         Err(error) => (Some(error.complaint()), Vec::new()),
     };
     if is_probe || error.is_some() || !failures.is_empty() {
-        job.report(task, &Report::of_this_machine(error, failures))?;
+        job.report(task, &Report::for_this_machine(error, failures))?;
     }
     done.map(|executed| exit(&executed))
 }
@@ -137,7 +137,7 @@ fn compare_with_witness(
     match differs.map_err(|failure| CommandError::Text(failure.to_string()))? {
         None => Ok(()),
         Some(file) => {
-            let own = Report::of_this_machine(None, Vec::new());
+            let own = Report::for_this_machine(None, Vec::new());
             Err(CommandError::Text(format!(
                 "run {} gives another {file} on {} ({}) than on {} ({}): one of both computes wrong, or xoff does; run it \
                  on each with `xoff sweep --only {}` and compare",

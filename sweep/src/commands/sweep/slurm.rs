@@ -50,7 +50,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
                 warn(failure.about(&format!("job {}", job.number)));
             }
         }
-        let completed = Completed::of(&plan, &folder)?;
+        let completed = Completed::new(&plan, &folder)?;
         if completed.survey.done() == plan.runs.len() {
             return Ok(report(&plan, &completed));
         }
@@ -66,7 +66,7 @@ pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
                 // A job folder that cannot be removed counts as a submission that died.
                 let _ = job.discard();
                 match other? {
-                    Outcome::Complete => Ok(report(&plan, &Completed::of(&plan, &folder)?)),
+                    Outcome::Complete => Ok(report(&plan, &Completed::new(&plan, &folder)?)),
                     _ => Ok(Exit::Interrupted),
                 }
             }
@@ -97,13 +97,13 @@ impl OnSlurm<'_> {
         for line in without_effect(&given, &job.description()?.options) {
             warn(format!("{line}: job {number} keeps the options of its submission"));
         }
-        self.tell_other_runs(job)?;
+        self.warn_of_other_runs(job)?;
         self.attend(job, submitted)
     }
 
     /// Warns about runs that differ between the sweep and a job: the sweep file, the scenario or the options may have
     /// changed since the submission.
-    fn tell_other_runs(&self, job: &JobFolder) -> Result<(), CommandError> {
+    fn warn_of_other_runs(&self, job: &JobFolder) -> Result<(), CommandError> {
         let of_job: BTreeSet<String> = job.all_runs()?.into_iter().map(|it| it.run).collect();
         let of_sweep: BTreeSet<String> =
             self.plan.runs.iter().map(|it| it.id.to_string()).collect();
@@ -159,7 +159,7 @@ impl OnSlurm<'_> {
             }
             Followed::Ended => {
                 let failures = follow::failures(plan, &out(arguments), job, &submitted)?;
-                Ok(report(plan, &Completed { failures, ..Completed::of(plan, folder)? }))
+                Ok(report(plan, &Completed { failures, ..Completed::new(plan, folder)? }))
             }
         }
     }
@@ -261,7 +261,7 @@ impl Submission<'_> {
             say("interrupted; nothing was submitted");
             return Ok(Outcome::Interrupted);
         }
-        let survey = Survey::of(plan, &|run| folder.result(&run.id));
+        let survey = Survey::new(plan, &|run| folder.result(&run.id));
         let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
         if waiting.is_empty() {
             return Ok(Outcome::Complete);
@@ -270,12 +270,12 @@ impl Submission<'_> {
         let witness = plan.runs.iter().filter(|run| survey.is_done(run));
         let witness = witness.min_by_key(|run| survey.walls[run.index]);
         let witness = witness.and_then(|run| {
-            let Manifest { host, processor, .. } = Manifest::of_run(&folder.run_folder(&run.id))?;
+            let Manifest { host, processor, .. } = Manifest::from_run(&folder.run_folder(&run.id))?;
             Some(Witness { index: run.index, run: run.id.to_string(), host, processor })
         });
         let options = arguments.cluster.given();
-        let description = Description::of_this_process(waiting.len(), witness, options);
-        job.describe(&description, &Inputs::of(&plan.sweep), &tasks)?;
+        let description = Description::for_this_process(waiting.len(), witness, options);
+        job.describe(&description, &Inputs::new(&plan.sweep), &tasks)?;
         let submitted = slurm::submit(job, &call(arguments)?, &request(arguments), tasks.len())?;
         if let Err(error) = job.set_submitted(&submitted) {
             slurm::cancel(&[submitted.probe, submitted.array])?;
@@ -362,7 +362,7 @@ fn call(arguments: &Arguments) -> Result<Call, CommandError> {
 
 fn dry_run(arguments: &Arguments, plan: &Plan) -> Result<Exit, CommandError> {
     let out = absolute(out(arguments)).unwrap_or_else(|_| out(arguments));
-    let survey = Survey::of(plan, &|run| result_in(&out, &run.id));
+    let survey = Survey::new(plan, &|run| result_in(&out, &run.id));
     let waiting: Vec<&Run> = plan.runs.iter().filter(|run| !survey.is_done(run)).collect();
     let capacity = slurm::capacity(arguments.cluster.partition.as_deref())?;
     let jobs = crate::jobs(&out);

@@ -16,7 +16,7 @@ use crate::{Survey, count_appeared, result_in};
 pub fn execute(arguments: &Arguments) -> Result<Exit, CommandError> {
     let plan = load(arguments)?;
     let out = existing_out(arguments)?;
-    let survey = Survey::of(&plan, &|run| result_in(&out, &run.id));
+    let survey = Survey::new(&plan, &|run| result_in(&out, &run.id));
     let (all, done) = (plan.runs.len(), survey.done());
     let others = count_appeared(&out).saturating_sub(done);
     let mut text = format!("{done} of {all} runs are done\n");

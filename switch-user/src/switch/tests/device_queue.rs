@@ -15,7 +15,7 @@ impl Bench {
     }
 
     fn departures(&mut self) -> usize {
-        self.told().iter().filter(|told| matches!(told, Event::Departed(_))).count()
+        self.observed().iter().filter(|event| matches!(event, Event::Departed(_))).count()
     }
 }
 

@@ -14,7 +14,7 @@ const THERE: [u8; 6] = [2, 9, 0, 0, 0, 9];
 
 impl<S: Scheme> Bench<S> {
     /// Receives a link delay frame at [`IN`].
-    fn told_delay(&mut self, now: Picos, message: LinkDelayFrame) -> Reaction {
+    fn receive_delay(&mut self, now: Picos, message: LinkDelayFrame) -> Reaction {
         let outcome = Outcome::LinkDelayReceived;
         let (frame, length) = (0, CONTROL_FRAME_LENGTH);
         let link_delay = Some(message);
@@ -66,7 +66,7 @@ fn a_request_is_answered_behind_control_frames_and_stamped_when_it_has_left() {
     let mut request = LinkDelayFrame::request(THERE, 7);
     request.stamp(Nanos(5));
     let earlier = Picos(990_000);
-    let reaction = bench.told_delay(earlier, request);
+    let reaction = bench.receive_delay(earlier, request);
     assert_eq!(reaction, Reaction { wake: [Some(IN), None], ..Reaction::default() });
     bench.burst(START);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
@@ -83,15 +83,15 @@ fn headroom_follows_what_was_measured() {
     let request = bench.request();
     assert_eq!(request.request_sent, SENT);
     let (response, received) = response(&request);
-    bench.told_delay(received, response);
+    bench.receive_delay(received, response);
     let measured = Measurement { round_trip: Nanos(1000), response: Nanos(100) };
     let bytes = measured.headroom(RATE, &FRAMES);
     assert!(bytes != HEADROOM);
-    let told = Event::HeadroomChanged { port: IN, headroom: bytes, measured: Some(measured) };
-    assert_eq!(bench.told(), [told]);
+    let expected = Event::HeadroomChanged { port: IN, headroom: bytes, measured: Some(measured) };
+    assert_eq!(bench.observed(), [expected]);
     assert_eq!(bench.headroom(), [bytes.0, HEADROOM.0]);
-    bench.told_delay(received, response);
-    assert_eq!(bench.told(), [], "the same response once more");
+    bench.receive_delay(received, response);
+    assert_eq!(bench.observed(), [], "the same response once more");
 }
 
 #[test]
@@ -99,17 +99,17 @@ fn lost_responses_bring_the_configured_headroom_back() {
     let mut bench = Bench::new();
     bench.measure();
     let (response, received) = response(&bench.request());
-    bench.told_delay(received, response);
-    bench.told();
+    bench.receive_delay(received, response);
+    bench.observed();
     let measured = bench.headroom();
     for _ in 0..=ALLOWED_LOST_RESPONSES {
         bench.measure();
         bench.request();
-        assert_eq!((bench.told(), bench.headroom()), (vec![], measured));
+        assert_eq!((bench.observed(), bench.headroom()), (vec![], measured));
     }
     bench.measure();
-    let told = Event::HeadroomChanged { port: IN, headroom: HEADROOM, measured: None };
-    assert_eq!(bench.told(), [told]);
+    let expected = Event::HeadroomChanged { port: IN, headroom: HEADROOM, measured: None };
+    assert_eq!(bench.observed(), [expected]);
     assert_eq!(bench.headroom(), [HEADROOM.0; 2]);
 }
 
@@ -121,9 +121,9 @@ fn a_switch_that_measures_no_links_answers_alone() {
     assert_eq!(bench.sends(START, IN), None);
     let request = LinkDelayFrame::request(THERE, 7);
     let (response, received) = response(&request);
-    bench.told_delay(received, response);
-    assert_eq!((bench.told(), bench.headroom()), (vec![], [HEADROOM.0; 2]));
-    bench.told_delay(received, request);
+    bench.receive_delay(received, response);
+    assert_eq!((bench.observed(), bench.headroom()), (vec![], [HEADROOM.0; 2]));
+    bench.receive_delay(received, request);
     let answer = bench.sends(received, IN);
     assert!(matches!(answer, Some(Sent::Control(ControlTransmission::LinkDelay(_)))));
 }

@@ -17,7 +17,7 @@ fn a_pause_wakes_its_port_and_goes_ahead_of_packets() {
     assert!(reactions.iter().all(|reaction| reaction.keeps_frame && !reaction.pauses_changed));
     let of_pause =
         [Event::PfcQueued(PauseEvent::Pause), decided(IN, CLASS.bit(), PauseEvent::Pause, 1)];
-    assert_eq!(bench.told()[4..], of_pause, "after four admitted packets");
+    assert_eq!(bench.observed()[4..], of_pause, "after four admitted packets");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
     assert_eq!(bench.sends(START, IN), Some(last_of(OTHER_QUEUE, 1)));
 }
@@ -27,13 +27,13 @@ fn a_resume_after_a_departure_names_the_port_that_it_leaves_by() {
     let mut bench = Bench::new();
     bench.burst(START);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
-    bench.told();
+    bench.observed();
     assert_eq!(bench.woken(), [0; 0], "the arrival named it");
     assert_eq!(bench.sends(START, OUT), Some(packet(1)));
     assert_eq!(bench.woken(), [IN]);
     let resumed =
         [Event::PfcQueued(PauseEvent::Resume), decided(IN, CLASS.bit(), PauseEvent::Resume, 1)];
-    assert_eq!(bench.told()[1..], resumed, "after the departure");
+    assert_eq!(bench.observed()[1..], resumed, "after the departure");
     assert_eq!(bench.sends(START, IN), Some(resume(IN, CLASS.bit())));
 }
 
@@ -45,7 +45,7 @@ fn departures_from_shared_tables_are_the_same() {
         bench.burst(START);
         let ports = [IN, OUT, IN, OUT, OUT, OUT];
         let sent = ports.map(|port| bench.sends_as::<D>(START, port)).to_vec();
-        (sent, bench.told(), format!("{:?}", bench.switch.tables().state()))
+        (sent, bench.observed(), format!("{:?}", bench.switch.tables().state()))
     }
     let alone = run::<Rows>();
     assert_eq!(alone, run::<SwitchTables>());
@@ -57,7 +57,7 @@ fn a_pause_is_renewed_until_its_queue_resumes() {
     let mut bench = Bench::new();
     bench.burst(START);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, CLASS.bit())));
-    bench.told();
+    bench.observed();
     let renewed = [
         Event::PausesTested { port: IN },
         Event::PfcQueued(PauseEvent::Refresh),
@@ -70,15 +70,15 @@ fn a_pause_is_renewed_until_its_queue_resumes() {
         assert_eq!(bench.switch.next_deadline(), Some(at));
         assert_eq!(bench.due(Picos(at.0 - 1)), None);
         assert_eq!(bench.due(at), nothing_else);
-        assert_eq!(bench.told(), renewed);
+        assert_eq!(bench.observed(), renewed);
         assert_eq!(bench.sends(at, IN), Some(pause(IN, CLASS.bit())));
     }
     bench.sends(at, OUT);
     assert_eq!(bench.sends(at, IN), Some(resume(IN, CLASS.bit())));
-    bench.told();
+    bench.observed();
     at += REFRESH;
     assert_eq!(bench.due(at), nothing_else);
-    assert_eq!((bench.told(), bench.sends(at, IN)), (vec![], None), "it is over");
+    assert_eq!((bench.observed(), bench.sends(at, IN)), (vec![], None), "it is over");
     assert_eq!(bench.switch.next_deadline(), None);
 }
 
@@ -90,11 +90,11 @@ fn an_earlier_pause_is_not_renewed_in_a_later_one() {
     let later = START + Picos(1000);
     bench.packet(later, [IN, OUT], CLASS, LENGTH);
     assert_eq!(bench.sends(later, IN), Some(pause(IN, CLASS.bit())), "its second");
-    bench.told();
+    bench.observed();
     bench.due(START + REFRESH).expect("the first pause's renewal");
-    assert_eq!((bench.told(), bench.sends(START + REFRESH, IN)), (vec![], None));
+    assert_eq!((bench.observed(), bench.sends(START + REFRESH, IN)), (vec![], None));
     bench.due(later + REFRESH).expect("the second's");
-    assert_eq!(bench.told()[2], decided(IN, CLASS.bit(), PauseEvent::Refresh, 2));
+    assert_eq!(bench.observed()[2], decided(IN, CLASS.bit(), PauseEvent::Refresh, 2));
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn a_paused_class_waits_for_the_expiry_and_others_do_not() {
     for class in [CLASS, OTHER] {
         bench.packet(START, [IN, OUT], class, LENGTH);
     }
-    bench.told();
+    bench.observed();
     let reaction = bench.paused(START, OUT, OTHER.bit(), QUANTA);
     let expected = Reaction { keeps_frame: false, pauses_changed: true, wake: [Some(OUT), None] };
     assert_eq!(reaction, expected);
     let (until, quanta) = ((START + PAUSE).to_nanos(), Some(QUANTA));
     let received = Event::PauseReceived { port: OUT, priority: OTHER, until, quanta };
-    assert_eq!(bench.told(), [received]);
+    assert_eq!(bench.observed(), [received]);
     assert_eq!(bench.switch.next_deadline(), Some(START + PAUSE));
     assert_eq!(bench.sends(START, OUT), Some(packet(1)), "of the lower class");
     assert_eq!(bench.sends(START, OUT), None);
@@ -164,7 +164,7 @@ fn port_off() -> Bench {
     let queue = tables.ingress(IN.into(), OTHER);
     queue.off.store(1);
     queue.pauses.store(2);
-    bench.told();
+    bench.observed();
     bench
 }
 
@@ -177,13 +177,13 @@ fn the_resume_of_a_port_renews_the_pauses_of_queues_that_are_off() {
         decided(IN, CLASS.bit(), PauseEvent::Resume, 4),
         decided(IN, OTHER.bit(), PauseEvent::Refresh, 3),
     ];
-    assert_eq!(bench.told()[1..], rows, "after the departure");
+    assert_eq!(bench.observed()[1..], rows, "after the departure");
     let one_frame = ClassPauses::xon(CLASS.bit()).and_xoff(OTHER.bit(), QUANTA);
     assert_eq!(bench.sends(START, IN), Some(classes_frame(IN, one_frame)));
     assert_eq!(bench.sends(START, IN), None);
     assert_eq!(bench.deadlines(), [START + REFRESH]);
     bench.due(START + REFRESH).expect("the pause of the other class is renewed");
-    assert_eq!(bench.told()[2..], [decided(IN, OTHER.bit(), PauseEvent::Refresh, 3)]);
+    assert_eq!(bench.observed()[2..], [decided(IN, OTHER.bit(), PauseEvent::Refresh, 3)]);
     assert_eq!(bench.sends(START, IN), Some(pause(IN, OTHER.bit())));
 }
 
@@ -203,7 +203,7 @@ fn the_resume_of_a_port_whose_queues_are_all_off_is_a_renewal() {
         decided(IN, CLASS.bit(), PauseEvent::Refresh, 1),
         decided(IN, OTHER.bit(), PauseEvent::Refresh, 3),
     ];
-    assert_eq!(bench.told()[1..], rows, "after the departure");
+    assert_eq!(bench.observed()[1..], rows, "after the departure");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));
     assert_eq!(bench.deadlines(), [START + REFRESH; 2]);
 }
@@ -218,11 +218,12 @@ fn the_pause_of_a_port_is_renewed_or_ends() {
         }
     }
     let both = CLASS.bit() | OTHER.bit();
-    let paused = bench.told().into_iter().rev().find(|told| matches!(told, Event::Pause { .. }));
+    let paused =
+        bench.observed().into_iter().rev().find(|event| matches!(event, Event::Pause { .. }));
     assert_eq!(paused, Some(decided(IN, both, PauseEvent::Pause, 1)));
     while bench.sends(START, IN).is_some() {}
     while bench.due(START + REFRESH).is_some() {}
-    let renewed = bench.told();
+    let renewed = bench.observed();
     assert!(renewed.contains(&Event::PausesTested { port: IN }), "{renewed:?}");
     assert!(renewed.contains(&decided(IN, both, PauseEvent::Refresh, 1)), "{renewed:?}");
     assert_eq!(bench.sends(START, IN), Some(pause(IN, both)));

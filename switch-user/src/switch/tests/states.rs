@@ -20,10 +20,10 @@ fn bench(per: Per) -> Bench {
 
 impl Bench {
     /// Returns the new events about states, and about the pauses that belong to states.
-    fn told_of_states(&mut self) -> Vec<Event> {
-        let mut told = self.told();
-        told.retain(|it| matches!(it, Event::StateChanged { .. } | Event::Pause { .. }));
-        told
+    fn observed_states(&mut self) -> Vec<Event> {
+        let mut observed = self.observed();
+        observed.retain(|it| matches!(it, Event::StateChanged { .. } | Event::Pause { .. }));
+        observed
     }
 
     /// Passes `packets` packets from [`IN`] to [`OUT`].
@@ -48,97 +48,97 @@ fn decided_in(state: PortState, event: PauseEvent, pause: u32) -> Event {
 }
 
 #[test]
-fn a_victim_is_told_with_the_packet_that_makes_it_one_and_when_a_slow_period_ends() {
+fn a_victim_is_reported_with_the_packet_that_makes_it_one_and_when_a_slow_period_ends() {
     let mut bench = bench(Per::Port);
     bench.pass(Picos(500_000), CLASS, 1);
-    assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
+    assert_eq!((bench.observed_states(), bench.deadlines()), (vec![], vec![]));
     bench.pass(Picos(900_000), CLASS, 1);
-    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Fast)]);
+    assert_eq!(bench.observed_states(), [changed(None, StateCause::Fast)]);
     assert_eq!(bench.deadlines(), [Picos(PERIOD)]);
     bench.pass(Picos(950_000), CLASS, 1);
     assert_eq!(bench.deadlines(), [Picos(PERIOD)], "one timer");
     assert_eq!(bench.due(Picos(PERIOD)), Some(Due { port: IN, pauses_changed: false }));
-    assert_eq!(bench.told_of_states(), [], "the last period was fast");
+    assert_eq!(bench.observed_states(), [], "the last period was fast");
     assert_eq!(bench.deadlines(), [Picos(2 * PERIOD)]);
     bench.due(Picos(2 * PERIOD));
-    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Slow)]);
+    assert_eq!(bench.observed_states(), [changed(None, StateCause::Slow)]);
     assert_eq!(bench.deadlines(), [], "nothing to look at until it is a victim again");
 }
 
 /// An arrival at the end of the period precedes the timer, and finds the port normal.
 #[test]
-fn an_arrival_at_the_end_of_a_period_tells_it() {
+fn an_arrival_at_the_end_of_a_period_reports_it() {
     let mut bench = bench(Per::Port);
     bench.pass(Picos(0), CLASS, 2);
     bench.due(Picos(PERIOD));
-    bench.told();
+    bench.observed();
     bench.packet(Picos(2 * PERIOD), [IN, OUT], CLASS, LENGTH);
-    assert_eq!(bench.told_of_states(), [changed(None, StateCause::Slow)]);
+    assert_eq!(bench.observed_states(), [changed(None, StateCause::Slow)]);
     bench.due(Picos(2 * PERIOD));
-    assert_eq!((bench.told_of_states(), bench.deadlines()), (vec![], vec![]));
+    assert_eq!((bench.observed_states(), bench.deadlines()), (vec![], vec![]));
 }
 
 #[test]
-fn a_pause_tells_what_the_port_was_and_a_resume_what_it_is() {
+fn a_pause_reports_the_old_state_of_the_port_and_a_resume_the_new() {
     let mut bench = bench(Per::Port);
     bench.burst(Picos(0));
     let paused = decided_in(PortState::Normal, PauseEvent::Pause, 1);
-    assert_eq!(bench.told_of_states(), [paused], "it stays normal");
+    assert_eq!(bench.observed_states(), [paused], "it stays normal");
     while bench.sends(Picos(0), OUT).is_some() {}
     // One packet has left when it resumes, and the second makes it a victim.
     let resumed = decided_in(PortState::Normal, PauseEvent::Resume, 1);
-    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Fast)]);
+    assert_eq!(bench.observed_states(), [resumed, changed(None, StateCause::Fast)]);
 
     for _ in 0..12 {
         bench.packet(Picos(10), [IN, OUT], CLASS, LARGE);
     }
     let paused = decided_in(PortState::Victim, PauseEvent::Pause, 2);
-    assert_eq!(bench.told_of_states(), [paused, changed(None, StateCause::Pause)]);
+    assert_eq!(bench.observed_states(), [paused, changed(None, StateCause::Pause)]);
     while bench.sends(Picos(20), OUT).is_some() {}
     let resumed = decided_in(PortState::Victim, PauseEvent::Resume, 2);
-    assert_eq!(bench.told_of_states(), [resumed, changed(None, StateCause::Resume)]);
+    assert_eq!(bench.observed_states(), [resumed, changed(None, StateCause::Resume)]);
 }
 
 /// Other packets have made room: the queue resumes when its PAUSE is due for renewal, in a period with enough
 /// departures.
 #[test]
-fn a_renewal_that_resumes_tells_of_a_victim() {
+fn a_renewal_that_resumes_reports_a_victim() {
     let mut bench = bench(Per::Port);
     let mut config = bench.switch.tables.rows.config[0];
     config.tests_renewed_pauses = 1;
     bench.switch.tables.rows.config.write(0, config);
     bench.burst(Picos(0));
     bench.pass(REFRESH, OTHER, 2);
-    bench.told();
+    bench.observed();
     let queue = bench.switch.tables().ingress(IN.into(), CLASS);
     queue.shared_bytes.store(0);
     queue.headroom_bytes.store(0);
     bench.due(REFRESH);
-    let told = bench.told_of_states();
-    assert_eq!(told.last(), Some(&changed(None, StateCause::Resume)), "{told:?}");
+    let observed = bench.observed_states();
+    assert_eq!(observed.last(), Some(&changed(None, StateCause::Resume)), "{observed:?}");
     assert_eq!(bench.deadlines(), [Picos(4 * PERIOD)]);
 }
 
 #[test]
-fn queues_with_states_of_their_own_are_told_by_priority() {
+fn queues_with_states_of_their_own_are_reported_by_priority() {
     let mut bench = bench(Per::Queue);
     assert_eq!(bench.switch.states(), Some(PauseLevel::Queue));
     bench.pass(Picos(0), CLASS, 1);
     bench.pass(Picos(0), OTHER, 1);
-    assert_eq!(bench.told_of_states(), [], "the port is fast, and neither queue is");
+    assert_eq!(bench.observed_states(), [], "the port is fast, and neither queue is");
     bench.pass(Picos(0), OTHER, 1);
-    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateCause::Fast)]);
+    assert_eq!(bench.observed_states(), [changed(Some(OTHER), StateCause::Fast)]);
     let victims = [CLASS, OTHER].map(|class| bench.switch.state(IN, class).unwrap().victim);
     assert_eq!(victims, [false, true]);
     bench.due(Picos(PERIOD));
     bench.due(Picos(2 * PERIOD));
-    assert_eq!(bench.told_of_states(), [changed(Some(OTHER), StateCause::Slow)]);
+    assert_eq!(bench.observed_states(), [changed(Some(OTHER), StateCause::Slow)]);
 }
 
 #[test]
-fn schemes_without_states_tell_of_none() {
+fn schemes_without_states_report_none() {
     let mut bench = Bench::new();
     bench.burst(Picos(0));
-    assert_eq!(bench.told_of_states(), [decided(IN, CLASS.bit(), PauseEvent::Pause, 1)]);
+    assert_eq!(bench.observed_states(), [decided(IN, CLASS.bit(), PauseEvent::Pause, 1)]);
     assert_eq!((bench.switch.states(), bench.switch.state(IN, CLASS)), (None, None));
 }

@@ -34,11 +34,11 @@ fn begin<S: Scheme>(bench: &mut Bench<S>) {
     bench.paused(START, OUT, CLASS.bit(), u16::MAX);
     assert!(bench.sends(START, OUT).is_none());
     while bench.sends(START, IN).is_some() {}
-    bench.told();
+    bench.observed();
     for look in [LOOK, LOOK + LOOK] {
         assert_eq!(bench.due(look), None, "a look that finds nothing new");
     }
-    assert_eq!(bench.told(), []);
+    assert_eq!(bench.observed(), []);
 }
 
 const fn some(packets: u64) -> Traffic {
@@ -73,9 +73,9 @@ fn what_waits_is_dropped_and_whom_it_had_paused_is_resumed() {
     let resumed = decided(IN, CLASS.bit(), PauseEvent::Resume, 1);
     let queued = Event::PfcQueued(PauseEvent::Resume);
     let now = Storm { egress_dropped: some(3), ..storm() };
-    let told =
+    let expected =
         [left(), queued, resumed, dropped(), left(), dropped(), left(), dropped(), detected(now)];
-    assert_eq!(bench.told(), told, "it turns ON when two packets are left");
+    assert_eq!(bench.observed(), expected, "it turns ON when two packets are left");
     assert_eq!(bench.discarded(), [1, 2, 3]);
     assert_eq!(bench.woken(), [IN]);
     assert_eq!(bench.sends(DETECTED, IN), Some(resume(IN, CLASS.bit())));
@@ -95,17 +95,17 @@ fn packets_of_a_storm_are_dropped_until_it_is_over_and_counted() {
         ([IN, OUT], OTHER, None),
         ([IN, 1], CLASS, None),
     ] {
-        bench.told();
+        bench.observed();
         let kept = bench.packet(later, ports, class, LENGTH).keeps_frame;
         assert_eq!(kept, reason.is_none(), "{ports:?}");
-        let reasons = bench.told().into_iter().find_map(|told| match told {
+        let reasons = bench.observed().into_iter().find_map(|event| match event {
             Event::Dropped { reason, .. } => Some(reason),
             _ => None,
         });
         assert_eq!(reasons, reason, "{ports:?}");
     }
     bench.paused(later, OUT, CLASS.bit(), 0);
-    bench.told();
+    bench.observed();
     let over = Picos(6 * LOOK.0);
     for look in [4, 5] {
         assert_eq!(bench.due(Picos(look * LOOK.0)), None, "look {look}");
@@ -117,7 +117,7 @@ fn packets_of_a_storm_are_dropped_until_it_is_over_and_counted() {
         ingress_dropped: some(2),
         ..storm()
     };
-    assert_eq!(bench.told(), [Event::StormRestored(whole.into())]);
+    assert_eq!(bench.observed(), [Event::StormRestored(whole.into())]);
     assert!(bench.packet(over, [IN, OUT], CLASS, LENGTH).keeps_frame);
     assert_eq!(bench.switch.storms().count(), 0);
     let history = StormHistory {
@@ -143,13 +143,13 @@ fn a_second_storm_has_counts_of_its_own() {
     }
     bench.packet(Picos(6 * LOOK.0), [IN, OUT], CLASS, LENGTH);
     bench.paused(Picos(6 * LOOK.0), OUT, CLASS.bit(), u16::MAX);
-    bench.told();
+    bench.observed();
     for look in 7..=9 {
         bench.due(Picos(look * LOOK.0));
     }
     let second =
         Storm { detected: Picos(9 * LOOK.0), waiting: some(1), egress_dropped: some(1), ..storm() };
-    assert_eq!(bench.told().last(), Some(&detected(second)));
+    assert_eq!(bench.observed().last(), Some(&detected(second)));
     let (.., history, present) = bench.switch.storm_histories().next().unwrap();
     assert_eq!((history.detected, history.restored, present), (2, 1, true));
     assert_eq!(history.egress_dropped, some(4));
@@ -161,7 +161,7 @@ fn what_waits_is_forwarded_in_spite_of_pauses() {
     assert_eq!(bench.due(DETECTED), Some(Due { port: OUT, pauses_changed: true }));
     let (until, quanta) = (DETECTED.to_nanos(), None);
     let ignored = Event::PauseReceived { port: OUT, priority: CLASS, until, quanta };
-    assert_eq!(bench.told(), [ignored, detected(storm())]);
+    assert_eq!(bench.observed(), [ignored, detected(storm())]);
     assert_eq!(bench.sends(DETECTED, OUT), Some(packet(1)));
     bench.paused(DETECTED, OUT, CLASS.bit(), u16::MAX);
     assert_eq!(bench.sends(DETECTED, OUT), Some(packet(2)));
@@ -182,10 +182,10 @@ fn what_waits_is_forwarded_in_spite_of_pauses() {
 }
 
 #[test]
-fn a_watchdog_that_only_tells_changes_nothing() {
+fn a_watchdog_that_only_reports_changes_nothing() {
     let mut bench = stormed(StormAction::None);
     bench.due(DETECTED);
-    assert_eq!(bench.told(), [detected(storm())]);
+    assert_eq!(bench.observed(), [detected(storm())]);
     assert!(bench.discarded().is_empty());
     assert_eq!(bench.sends(DETECTED, OUT), None);
     assert!(bench.packet(DETECTED, [IN, OUT], CLASS, LENGTH).keeps_frame);
@@ -225,7 +225,7 @@ fn books_close_after_a_storm_under_every_scheme() {
 
 /// One departed packet is enough for a victim. Packets that are dropped end the PAUSE, so the port is a victim again.
 #[test]
-fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
+fn a_port_that_resumes_because_of_drops_is_reported_as_a_victim() {
     let settings = spfc::Settings {
         period: Nanos(1000),
         threshold: spfc::Threshold::Bytes(Bytes(1)),
@@ -236,11 +236,11 @@ fn a_port_that_resumes_because_of_drops_is_told_to_be_a_victim() {
         Some(watchdog(StormAction::Drop)),
     );
     let states = |bench: &mut Bench<_>| {
-        let told = bench.told().into_iter().filter_map(|told| match told {
+        let states = bench.observed().into_iter().filter_map(|event| match event {
             Event::StateChanged { port, cause, .. } => Some((port, cause)),
             _ => None,
         });
-        told.collect::<Vec<_>>()
+        states.collect::<Vec<_>>()
     };
     bench.packet(Picos(0), [IN, OUT], CLASS, LENGTH);
     bench.sends(Picos(0), OUT);
@@ -389,7 +389,7 @@ fn what_waits_in_any_queue_of_the_priority_is_held() {
     bench.switch.tables.rows.config.write(0, config);
     for source in 1..=8 {
         let fields = Ipv4Fields {
-            station: address_to_u64(address(IN)),
+            mac: address_to_u64(address(IN)),
             source,
             destination: FIRST_HOST_ADDRESS + u32::from(OUT),
             type_of_service: CLASS.number() << 5,

@@ -28,7 +28,7 @@ fn held<T: Tables>(tables: &T) -> Option<&SchemeLine> {
 impl Announces for Test {
     fn paused<T: Tables>(tables: &T, _policy: Policy, _port: u32, _now: Nanos) -> Option<QueueSet> {
         let mask = held(tables)?.0[0].load();
-        Some(QueueSet::of_flow_queues(mask.into()))
+        Some(QueueSet::from_flow_queues(mask.into()))
     }
 }
 
@@ -101,14 +101,14 @@ const fn sent(frame: u32, length: u32, queue: QueueId, more: bool) -> Sent {
 fn a_dropped_packet_gives_back_what_it_held_and_the_next_one_goes() {
     let mut bench = Bench::under_test();
     bench.cross(&[DROPPED, LENGTH]);
-    bench.told();
+    bench.observed();
     assert_eq!(bench.sends(NOW, OUT), Some(last(2)));
-    let told = [
+    let expected = [
         departed([IN, OUT], DROPPED),
         Event::Dropped { port: IN, reason: REASON, priority: Some(CLASS), length: DROPPED },
         departed([IN, OUT], LENGTH),
     ];
-    assert_eq!(bench.told(), told);
+    assert_eq!(bench.observed(), expected);
     assert_eq!((bench.discarded(), bench.switch.tables().dropped(REASON)), (vec![1], 1));
     assert!(bench.is_empty());
 }
@@ -150,10 +150,10 @@ fn a_packet_that_moves_waits_in_its_new_queue() {
     let mut bench = Bench::under_test();
     bench.hold(&[backup]);
     bench.cross(&[MOVED, LENGTH, MOVED]);
-    bench.told();
+    bench.observed();
     assert_eq!(bench.sends(NOW, OUT), Some(packet(2)));
     assert_eq!(bench.sends(NOW, OUT), None);
-    assert!(bench.told().contains(&departed([IN, OUT], LENGTH)));
+    assert!(bench.observed().contains(&departed([IN, OUT], LENGTH)));
     let both = 2 * u64::from(MOVED);
     assert_eq!(bench.bytes(backup), [both; 2]);
     assert_eq!(bench.bytes(QueueId::data(CLASS.number())), [0; 2]);

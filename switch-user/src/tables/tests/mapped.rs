@@ -38,7 +38,7 @@ fn both_sides() -> [SwitchTables; 2] {
 
 fn ingress(tables: &SwitchTables) -> Ingress<'_, SwitchTables> {
     let policy = Policy::new(ThresholdScheme::Static, MarkingScheme::Off);
-    Ingress::of(tables, policy, 1, Priority::new(3)).expect("the port has its rows")
+    Ingress::new(tables, policy, 1, Priority::new(3)).expect("the port has its rows")
 }
 
 #[test]

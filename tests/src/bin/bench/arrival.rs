@@ -164,22 +164,27 @@ impl ArrivalBench {
     pub fn print(&self) {
         let aim = Aim::AtMost(250.0);
         println!("arrival in eBPF, the record with its copy included, by repeated test runs");
-        println!("{:<44}{} ns  {}", "  1000 bytes of data, DT, SIH", self.data, aim.of(&self.data));
+        println!(
+            "{:<44}{} ns  {}",
+            "  1000 bytes of data, DT, SIH",
+            self.data,
+            aim.text(&self.data)
+        );
         println!("{:<44}{} ns", "  likewise, in the ring that switches have", self.data_small_ring);
         println!("{:<44}{} ns", "  1000 bytes of data, DT, DSH", self.data_dsh);
-        let ratio = Aim::AtMost(1.5).of(&self.dsh_to_sih);
+        let ratio = Aim::AtMost(1.5).text(&self.dsh_to_sih);
         println!("{:<44}{}  {ratio}", "  DSH / SIH", self.dsh_to_sih);
         println!("{:<44}{} ns", "  1000 bytes of data, SPFC, a victim", self.data_spfc);
-        let ratio = Aim::AtMost(1.15).of(&self.spfc_to_sih);
+        let ratio = Aim::AtMost(1.15).text(&self.spfc_to_sih);
         println!("{:<44}{}  {ratio}", "  SPFC / SIH", self.spfc_to_sih);
         println!("{:<44}{} ns", "  1000 bytes of data, DT, BFC beyond Th", self.data_bfc);
-        let ratio = Aim::AtMost(2.2).of(&self.bfc_to_sih);
+        let ratio = Aim::AtMost(2.2).text(&self.bfc_to_sih);
         println!("{:<44}{}  {ratio}", "  BFC / SIH", self.bfc_to_sih);
         for (name, times, ratios) in &self.rules {
             println!("{:<44}{times} ns", format!("  1000 bytes of data, DT, {name}"));
             println!("{:<44}{ratios}", format!("  {name} / SIH"));
         }
-        let ofc_aim = Aim::AtMost(400.0).of(&self.data_ofc);
+        let ofc_aim = Aim::AtMost(400.0).text(&self.data_ofc);
         println!(
             "{:<44}{} ns  {ofc_aim}",
             "  1000 bytes of data, OFC, a paused flow", self.data_ofc
@@ -191,10 +196,10 @@ impl ArrivalBench {
         for (settings, times, ratios) in &self.lossy {
             let (name, aim) = (name(settings.kind), Aim::AtMost(1.3));
             println!("{:<44}{times} ns", format!("  likewise, {name}"));
-            println!("{:<44}{ratios}  {}", format!("  {name} / DT"), aim.of(ratios));
+            println!("{:<44}{ratios}  {}", format!("  {name} / DT"), aim.text(ratios));
         }
         println!("arrival in eBPF, all frames of the scenario, by the kernel's statistics");
-        let aim = aim.of(&self.in_fabric);
+        let aim = aim.text(&self.in_fabric);
         println!("{:<44}{} ns  {aim}", "  mean, the statistics' own cost included", self.in_fabric);
     }
 }
@@ -305,7 +310,7 @@ fn state(policy: Policy) -> State {
     if policy.scheme() == SchemeKind::Bfc {
         state.config.queues[3] = QueueRange::flow_queues(8, 32);
         // Every packet but the first is beyond Th, and counts.
-        let (options, threshold) = (bfc::Options::of(policy), Nanos(90));
+        let (options, threshold) = (bfc::Options::from_policy(policy), Nanos(90));
         let settings = bfc::Settings { options, threshold, ..bfc::Settings::default() };
         state.bfc = Some(BfcState::fresh(settings));
     }
@@ -314,12 +319,12 @@ fn state(policy: Policy) -> State {
         // Every packet after the first ten is above X_off^c, and none above X_off.
         state.config.static_xoff_bytes = 1_000_000;
         state.config.xon_offset_bytes = 995_000;
-        let options = ofc::Options::of(policy);
+        let options = ofc::Options::from_policy(policy);
         state.ofc = Some(ofc::Settings { options, congested: Bytes(10_000) });
     }
     if policy.scheme() == SchemeKind::Spfc {
         let row = SpfcRow { period_ns: 80_000, victim_bytes: 1, ..SpfcRow::default() };
-        state.spfc = Some((spfc::Options::of(policy), vec![row; CAPACITY.ports as usize]));
+        state.spfc = Some((spfc::Options::from_policy(policy), vec![row; CAPACITY.ports as usize]));
     }
     state
 }
@@ -340,8 +345,8 @@ fn round(switch: &mut KernelSwitch, policy: Policy, frame: &[u8], repeat: u32) -
                         policy.scheme(),
                         SchemeKind::Bfc | SchemeKind::Ofc | SchemeKind::PfcFamily | SchemeKind::Gfc
                     );
-                    let told = arrival.control.is_empty() || !is_quiet;
-                    ensure!(told, "the buffer is too small for a batch");
+                    let has_sent = arrival.control.is_empty() || !is_quiet;
+                    ensure!(has_sent, "the buffer is too small for a batch");
                     let (tables, slot, quiet) = (switch.tables(), queued.slot, &mut |_: &Order| {});
                     if policy.scheme() == SchemeKind::Ofc {
                         // A departure would put it back, because its flow is paused.

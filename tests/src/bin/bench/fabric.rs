@@ -18,7 +18,7 @@ const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/incast
 /// Makes the scenario large enough that its start does not count.
 const OVERRIDES: [&str; 2] = ["flows.0.bytes=40MB", "duration=1s"];
 /// Min packet-hops of the scenario with the overrides.
-const LEAST_HOPS: u64 = 1_000_000;
+const MIN_HOPS: u64 = 1_000_000;
 
 /// The scenario that is measured, at one of the hooks.
 pub fn scenario(hook: HookKind) -> Result<Scenario> {
@@ -77,6 +77,6 @@ fn drive<W: Wires>(scenario: &Scenario, fabric: Deployed<W>) -> Result<(Rate, W)
     ensure!(unfinished == 0, "{unfinished} flows did not finish");
     ensure!(counted.books.is_empty(), "the books do not balance: {:?}", counted.books);
     let hops = counted.packet_hops;
-    ensure!(hops >= LEAST_HOPS, "{hops} packet-hops are too few to measure");
+    ensure!(hops >= MIN_HOPS, "{hops} packet-hops are too few to measure");
     Ok((rate, wires))
 }

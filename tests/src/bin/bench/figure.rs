@@ -73,7 +73,7 @@ pub enum Aim {
 
 impl Aim {
     /// Text of the aim beside a figure, which reports whether its median reaches it.
-    pub fn of(self, figure: &Series) -> String {
+    pub fn text(self, figure: &Series) -> String {
         let median = figure.median();
         let (sign, bound, reached) = match self {
             Self::AtLeast(bound) => (">=", bound, median >= bound),
@@ -125,7 +125,7 @@ impl Stopwatch {
     /// Starts.
     #[expect(clippy::disallowed_methods, reason = "what is measured here is the machine")]
     pub fn start() -> Self {
-        Self { wall: Instant::now(), cpu: cpu_time::of_process() }
+        Self { wall: Instant::now(), cpu: cpu_time::process_time() }
     }
 
     /// Time on the wall so far.
@@ -135,7 +135,7 @@ impl Stopwatch {
 
     /// The rate, if `events` have happened since the start.
     pub fn rate(&self, events: u64) -> Rate {
-        let cpu = cpu_time::of_process().saturating_sub(self.cpu);
+        let cpu = cpu_time::process_time().saturating_sub(self.cpu);
         let per_second = |time: Duration| events as f64 / time.as_secs_f64();
         Rate { cpu: per_second(cpu), wall: per_second(self.elapsed()) }
     }

@@ -99,21 +99,21 @@ fn kernel() -> Result<()> {
         "{:<44}{} hops/s  {}",
         "  xoff, CPU time",
         hops.cpu,
-        Aim::AtLeast(250e3).of(&hops.cpu)
+        Aim::AtLeast(250e3).text(&hops.cpu)
     );
     println!("{:<44}{} hops/s", "  xoff, wall time", hops.wall);
     println!(
         "{:<44}{}  {}",
         "  xoff / bare, CPU time",
         ratios.cpu,
-        Aim::AtLeast(0.5).of(&ratios.cpu)
+        Aim::AtLeast(0.5).text(&ratios.cpu)
     );
     println!("{:<44}{}", "  xoff / bare, wall time", ratios.wall);
     for (hook, cost) in OTHER_HOOKS.iter().zip(&cost_at_hooks) {
         let name = format!("cost of a hop, {} / xdp, CPU time", hook.name());
         println!("{name:<44}{}", cost.cpu);
     }
-    println!("{:<44}{} ms  {}", "deployment", deploy, Aim::AtMost(300.0).of(&deploy));
+    println!("{:<44}{} ms  {}", "deployment", deploy, Aim::AtMost(300.0).text(&deploy));
     arrival.print();
     Ok(())
 }
@@ -144,18 +144,18 @@ fn memory() -> Result<()> {
     for (size, rate) in sizes.iter().zip(&rates) {
         println!("{:<44}{rate} hops/s", format!("  {size}"));
     }
-    println!("{:<44}{}", "  64 hosts, against the aim", Aim::AtLeast(10e6).of(reference));
+    println!("{:<44}{}", "  64 hosts, against the aim", Aim::AtLeast(10e6).text(reference));
     println!(
         "{:<44}{growth}  {}",
         "cost of a hop, 1024 hosts / 32 hosts",
-        Aim::AtMost(1.5).of(&growth)
+        Aim::AtMost(1.5).text(&growth)
     );
     println!(
         "{:<44}{hpcc_to_dcqcn}  {}",
         "cost of a hop, HPCC / DCQCN, 64 hosts",
-        Aim::AtMost(1.4).of(&hpcc_to_dcqcn)
+        Aim::AtMost(1.4).text(&hpcc_to_dcqcn)
     );
     let [.., peak] = &peaks;
-    println!("{:<44}{peak} MB  {}", "peak memory, 1024 hosts", Aim::AtMost(400.0).of(peak));
+    println!("{:<44}{peak} MB  {}", "peak memory, 1024 hosts", Aim::AtMost(400.0).text(peak));
     Ok(())
 }

@@ -16,7 +16,7 @@ use tests::fabric::{shipped, shipped_files};
 use crate::figure::{Aim, Series};
 
 /// Duration of drawn runs, in some of which a flow waits for seconds until it is sent again.
-const LONGEST: &str = "50ms";
+const MAX_LENGTH: &str = "50ms";
 /// Drawn scenarios, the same in every run.
 const DRAWN: usize = 300;
 /// Rounds of a scenario, of two runs on one thread and two on the threads that it gets.
@@ -41,7 +41,7 @@ struct Ratio {
 /// Runs all scenarios and prints the distribution of the ratios.
 pub fn run() -> Result<()> {
     let groups: [(&str, Vec<Scenario>); 3] = [
-        ("shipped", of_files()?),
+        ("shipped", file_scenarios()?),
         ("short and long wires", LONG_WIRES.into_iter().map(long_wire).collect::<Result<_>>()?),
         ("drawn", drawn()?),
     ];
@@ -66,7 +66,7 @@ pub fn run() -> Result<()> {
     let place = all.len() / 100;
     let [ninety_nine, most] = [place, 0].map(|place| single(all[place].wall));
     println!("{:<44}{ninety_nine}", "  all, wall time, 99th percentile");
-    println!("{:<44}{most}  {}", "  all, wall time, slowest", Aim::AtMost(1.1).of(&most));
+    println!("{:<44}{most}  {}", "  all, wall time, slowest", Aim::AtMost(1.1).text(&most));
     let several: Vec<&Ratio> = all.iter().filter(|ratio| ratio.threads > 1).collect();
     println!("{} of {} took several threads; the slowest of all:", several.len(), all.len());
     for Ratio { name, threads, wall, cpu } in all.iter().take(WORST).chain(several) {
@@ -81,7 +81,7 @@ fn single(value: f64) -> Series {
     series
 }
 
-fn of_files() -> Result<Vec<Scenario>> {
+fn file_scenarios() -> Result<Vec<Scenario>> {
     let files = shipped_files();
     files.iter().map(|path| parsed(&shipped(path), &[])).collect()
 }
@@ -104,7 +104,7 @@ fn drawn() -> Result<Vec<Scenario>> {
     for number in 0..DRAWN {
         let tree = strategy.new_tree(&mut runner).map_err(|error| anyhow::anyhow!("{error}"))?;
         let (text, buffer) = tree.current().file(PLAIN, &[]);
-        let settings = [buffer, format!("name=drawn-{number}"), format!("duration={LONGEST}")];
+        let settings = [buffer, format!("name=drawn-{number}"), format!("duration={MAX_LENGTH}")];
         drawn.push(parsed(&text, &settings)?);
     }
     Ok(drawn)

@@ -101,7 +101,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         run::run(&scenario, Some(&folder.path().join("results")), Threads::ONE, &mut watch)?;
     let hops = outcome.report.summary.packet_hops;
     ensure!(hops > 1_000_000, "{hops} packet-hops are too few to measure");
-    println!("{} {}", hops as f64 / cpu_time::of_process().as_secs_f64(), peak_megabytes()?);
+    println!("{} {}", hops as f64 / cpu_time::process_time().as_secs_f64(), peak_megabytes()?);
     Ok(())
 }
 

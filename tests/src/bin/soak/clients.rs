@@ -19,7 +19,7 @@ use crate::tally::Tally;
 use crate::{TICK, now, xoff};
 
 /// Max duration of a command that ends by itself.
-const LONGEST: Duration = Duration::from_mins(1);
+const MAX_LENGTH: Duration = Duration::from_mins(1);
 /// Time for a command to end after a signal or a hang-up, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time over which a command is looked at.
@@ -27,7 +27,7 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// A command that wants a processor for more than this share of the window does not wait for anything.
 const FULL: f64 = 0.8;
 /// Least share of the window that a command which spins has run. Others only wait for their turn.
-const LEAST_RUN: f64 = 0.08;
+const MIN_RUN: f64 = 0.08;
 
 /// See the module.
 pub struct Clients {
@@ -52,7 +52,7 @@ struct Client {
     fabric: (usize, u64),
     /// The other end of its pipe or terminal.
     other_end: Option<File>,
-    /// `None` until it has been told to end.
+    /// `None` until its end has been requested.
     asked: Option<Asked>,
     /// Instant by which it must have ended.
     deadline: Instant,
@@ -94,7 +94,7 @@ impl Clients {
         }
         let begun = now();
         let plan = Plan { arguments: plan.arguments.clone(), ..*plan };
-        let deadline = begun + LONGEST;
+        let deadline = begun + MAX_LENGTH;
         let seen = (begun, Times::default());
         let fabric = (step.fabric, fabrics.strikes(step.fabric));
         let step = step.number;
@@ -118,7 +118,7 @@ impl Clients {
         for client in &mut self.all {
             client.read();
             if client.asked.is_none() && client.is_due(now) {
-                client.tell(now);
+                client.request_end(now);
             }
             client.look(now, tally);
         }
@@ -150,7 +150,7 @@ impl Clients {
             // What ends by itself has its time.
             for client in &mut self.all {
                 if client.plan.end != End::Itself && client.asked.is_none() {
-                    client.tell(begun);
+                    client.request_end(begun);
                 }
             }
             thread::sleep(TICK);
@@ -167,7 +167,7 @@ impl Client {
         }
     }
 
-    fn tell(&mut self, now: Instant) {
+    fn request_end(&mut self, now: Instant) {
         self.deadline = now + PATIENCE;
         self.asked = Some(match self.plan.end {
             End::Signal(signal, _) => {
@@ -211,7 +211,7 @@ impl Client {
         self.seen = (now, times);
         let [ran, wanted] = times.shares_since(before, span);
         tally.measure("processor of a command", ran * 100.0, "%");
-        if wanted > FULL && ran > LEAST_RUN {
+        if wanted > FULL && ran > MIN_RUN {
             let share = ran * 100.0;
             let described = self.described();
             let what =

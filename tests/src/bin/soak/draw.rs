@@ -28,7 +28,7 @@ impl Draw {
     }
 
     /// One of these.
-    pub fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub fn choose<T: Copy>(&mut self, all: &[T]) -> T {
         let place = self.below(all.len() as u64);
         all[usize::try_from(place).expect("it is a place in memory")]
     }

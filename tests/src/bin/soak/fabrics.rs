@@ -24,10 +24,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Time that an idle fabric is watched.
 const IDLE: Duration = Duration::from_secs(2);
 /// The share of a processor that an idle supervisor, or a guardian, may want.
-const MOST_IDLE: f64 = 0.4;
+const MAX_IDLE: f64 = 0.4;
 /// Growth of a supervisor's memory since it was first idle, in kB, that its heap explains: once it has served 64 captures under
 /// traffic, glibc keeps up to 230 MB for its threads. More captures then add nothing.
-const MOST_GROWTH: u64 = 384 << 10;
+const MAX_GROWTH: u64 = 384 << 10;
 
 /// See the module.
 pub struct Fabrics {
@@ -208,7 +208,7 @@ impl Fabrics {
             .flat_map(|fabric| [fabric.supervisor, guardian_of(fabric.supervisor)])
             .collect();
         let binary = binary()?;
-        let processes = || processes::of_binary(&binary);
+        let processes = || processes::run_by_binary(&binary);
         if await_or("other processes end", || processes() == expected).is_err() {
             let found = processes();
             tally.fail(step, format!("processes of xoff are {found:?} instead of {expected:?}"));
@@ -231,7 +231,7 @@ impl Fabrics {
             let (Some(after), Some(before)) = (after, before) else { continue };
             let [ran, share] = after.shares_since(before, begun.elapsed());
             tally.measure("processor when idle", ran * 100.0, "%");
-            if share > MOST_IDLE {
+            if share > MAX_IDLE {
                 let why =
                     format!("idle process {process} wants {:.0} % of a processor", share * 100.0);
                 tally.fail(tally.last_step(), why);
@@ -249,7 +249,7 @@ impl Fabrics {
             tally.fail(tally.last_step(), format!("exit code {code}: {said}"));
         }
         let binary = binary()?;
-        let all_ended = || processes::of_binary(&binary).is_empty();
+        let all_ended = || processes::run_by_binary(&binary).is_empty();
         if await_or("processes end", all_ended).is_err() {
             tally.fail(tally.last_step(), "processes of xoff are left");
         }
@@ -314,7 +314,7 @@ impl Fabric {
         tally.measure("threads", usage.threads as f64, "");
         tally.measure("memory", usage.memory_kb as f64 / 1024.0, "MiB");
         let first = *self.memory_kb.get_or_insert(usage.memory_kb);
-        if usage.memory_kb > first + MOST_GROWTH {
+        if usage.memory_kb > first + MAX_GROWTH {
             tally.fail(
                 step,
                 format!("{name}: memory grew from {first} kB to {} kB", usage.memory_kb),

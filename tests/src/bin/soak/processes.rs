@@ -55,7 +55,7 @@ pub fn times(process: u32) -> Option<Times> {
 }
 
 /// The processes that run a binary on this machine, as far as they see the file systems that this process sees.
-pub fn of_binary(binary: &Path) -> BTreeSet<u32> {
+pub fn run_by_binary(binary: &Path) -> BTreeSet<u32> {
     let of = |process: &str, link: &str| fs::read_link(format!("/proc/{process}/{link}")).ok();
     let own = of("thread-self", "ns/mnt");
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -157,7 +157,7 @@ fn end(draw: &mut Draw, place: Place) -> End {
     if place != Place::Nowhere && draw.once_in(2) {
         End::HangUp(after)
     } else {
-        End::Signal(draw.of(&ENDING), after)
+        End::Signal(draw.choose(&ENDING), after)
     }
 }
 
@@ -179,10 +179,10 @@ fn plan(draw: &mut Draw, fabric: &str) -> Plan {
         by_itself,
         ended: &[],
     };
-    let host = draw.of(&HOSTS);
+    let host = draw.choose(&HOSTS);
     let others: Vec<&str> = HOSTS.into_iter().filter(|&other| other != host).collect();
-    let other = draw.of(&others);
-    let link = draw.of(&LINKS);
+    let other = draw.choose(&others);
+    let link = draw.choose(&LINKS);
     match draw.below(24) {
         0 => of("inspect", &["inspect", fabric], &[0]),
         1 => of("inspect", &["inspect", fabric, "--json"], &[0]),
@@ -202,14 +202,14 @@ fn plan(draw: &mut Draw, fabric: &str) -> Plan {
             of("exec ping", &[&["exec", fabric, host, "--"][..], &ping].concat(), &[0, 1])
         }
         11 => {
-            let state = draw.of(&["up", "down", "down", "flap"]);
+            let state = draw.choose(&["up", "down", "down", "flap"]);
             let reroutes = draw.once_in(2) && state != "up";
             let more: &[&str] = if reroutes { &["--reroute"] } else { &[] };
             of("link", &[&["link", fabric, link, state][..], more].concat(), &[0])
         }
         12 => of("link", &["link", fabric, "*", "up"], &[0]),
         13 => {
-            let set = draw.of(&[["--loss", "1%"], ["--delay", "+1ms"], ["--rate", "5Mbps"]]);
+            let set = draw.choose(&[["--loss", "1%"], ["--delay", "+1ms"], ["--rate", "5Mbps"]]);
             of("impair", &[&["impair", fabric, link][..], &set].concat(), &[0])
         }
         14 => of("impair", &["impair", fabric, "*", "--clear"], &[0]),
@@ -227,7 +227,7 @@ fn plan(draw: &mut Draw, fabric: &str) -> Plan {
         18 | 19 => watching(draw, of("watch", &["watch", fabric, "--every", "200ms"], &[0])),
         20 => of("watch -n", &["watch", fabric, "--json", "-n", "3", "--every", "300ms"], &[0]),
         21 => {
-            let filter = draw.of(&["all", "data", "pfc", "drops"]);
+            let filter = draw.choose(&["all", "data", "pfc", "drops"]);
             let capture = of("capture", &["capture", fabric, "-w", "-", "--filter", filter], &[0]);
             let place = Place::Pipe { is_read: !draw.once_in(3) };
             Plan { place, end: end(draw, place), ended: &[0, 2], ..capture }
@@ -252,13 +252,13 @@ fn watching(draw: &mut Draw, plan: Plan) -> Plan {
 /// A command that runs until it is ended, or until its terminal is gone. It writes nothing to a pipe.
 fn lasting(draw: &mut Draw, plan: Plan) -> Plan {
     let is_read = !draw.once_in(3);
-    let place = draw.of(&[Place::Nowhere, Place::Terminal { is_read }]);
+    let place = draw.choose(&[Place::Nowhere, Place::Terminal { is_read }]);
     Plan { place, end: end(draw, place), ended: &[0], ..plan }
 }
 
 fn sends(draw: &mut Draw, fabric: &str, host: &str, other: &str) -> Plan {
     let bytes = format!("{}kB", draw.between(1, 200));
-    let priority = draw.of(&["0", "3", "3"]);
+    let priority = draw.choose(&["0", "3", "3"]);
     let (label, mut arguments) = if draw.once_in(3) {
         ("incast", vec!["incast", fabric, host])
     } else {

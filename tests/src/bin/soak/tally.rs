@@ -8,7 +8,7 @@ use crate::now;
 use crate::steps::{Act, Hang, Step};
 
 /// Failures that are kept.
-const MOST_FAILURES: usize = 50;
+const MAX_FAILURES: usize = 50;
 
 /// See the module.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Tally {
         let what = what.into();
         let after = self.begun.elapsed().as_secs();
         println!("after {after} s, step {step}: {what}");
-        if self.failures.len() < MOST_FAILURES {
+        if self.failures.len() < MAX_FAILURES {
             self.failures.push(format!("step {step}: {what}"));
         }
     }

@@ -30,7 +30,7 @@ impl DrawnFlow {
 impl Backpressure {
     /// BFC for a quarter of the scenarios with other priorities than those of ACKs and CNPs, by their first flow. No
     /// random number is drawn for it, so that other scenarios stay the same.
-    pub fn of(first: &DrawnFlow, priorities: &[u8]) -> Option<Self> {
+    pub fn new(first: &DrawnFlow, priorities: &[u8]) -> Option<Self> {
         let [_, inner @ .., _] = priorities else { return None };
         let form = first.distance;
         (!inner.is_empty() && first.source.is_multiple_of(4)).then(|| Self {

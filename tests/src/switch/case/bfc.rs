@@ -66,8 +66,8 @@ fn place() -> impl Strategy<Value = u8> {
 
 fn packet() -> impl Strategy<Value = (u32, Vec<u8>)> {
     let payload = prop_oneof![3 => Just(PAYLOAD), 1 => 0..1500u16];
-    let told = (any::<bool>(), any::<u16>());
-    (0..PORTS, 0..4u32, payload, 0..4u16, place(), told).prop_map(
+    let upstream_fields = (any::<bool>(), any::<u16>());
+    (0..PORTS, 0..4u32, payload, 0..4u16, place(), upstream_fields).prop_map(
         |(port, host, payload, entropy, place, (labelled, remaining))| {
             let mut packet = data(host, PRIORITY, Ecn::Capable0, payload);
             packet.source_port = entropy;
@@ -146,7 +146,7 @@ impl Extra {
         if policy.scheme() != SchemeKind::Bfc {
             return;
         }
-        let options = Options::of(policy);
+        let options = Options::from_policy(policy);
         if let Some(count) = self.queues {
             state.config.queues = one_per_priority_from(FLOW_QUEUES, None);
             state.config.queues[usize::from(PRIORITY)] = QueueRange::flow_queues(0, count);

@@ -121,7 +121,7 @@ impl Drawn {
                     // One that is lossy, or it could not be.
                     config.lossless_classes &= !(1 << 7);
                     config.lossless_queues = config.lossless_classes.count_ones();
-                    let lossy = priority::of_mask(!config.lossless_classes).next();
+                    let lossy = priority::in_mask(!config.lossless_classes).next();
                     let priority = lossy.expect("priority 7 is lossy");
                     Prioritisation { packets: fair.1, priority }
                 }),

@@ -98,7 +98,7 @@ impl Extra {
         config.lossless_queues = config.lossless_classes.count_ones();
         config.static_xoff_bytes = congested + more;
         config.xon_offset_bytes = more;
-        let options = Options::of(policy);
+        let options = Options::from_policy(policy);
         state.ofc = Some(Settings { options, congested: Bytes(congested) });
         for (before, step) in self.steps {
             steps.insert(before.index(steps.len() + 1), step);

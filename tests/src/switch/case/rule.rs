@@ -53,12 +53,14 @@ pub(super) fn drawn() -> impl Strategy<Value = Drawn> {
 pub(super) fn apply(drawn: Drawn, policy: Policy, state: &mut State, steps: &mut [Step]) {
     let Drawn { low, egress, of, horizon, interval, weight_shift, classes, mut lines } = drawn;
     let settings = match policy.scheme() {
-        SchemeKind::PfcFamily => SchemeSettings::PfcFamily(match Options::of(policy).rule {
-            Rule::CongestionAware => Settings::CongestionAware { low, egress },
-            Rule::MeanOfEgress => Settings::MeanOfEgress { low, of },
-            Rule::Predictive => Settings::Predictive { horizon, interval, weight_shift },
-            Rule::PriorityAware => Settings::PriorityAware { low, classes },
-        }),
+        SchemeKind::PfcFamily => {
+            SchemeSettings::PfcFamily(match Options::from_policy(policy).rule {
+                Rule::CongestionAware => Settings::CongestionAware { low, egress },
+                Rule::MeanOfEgress => Settings::MeanOfEgress { low, of },
+                Rule::Predictive => Settings::Predictive { horizon, interval, weight_shift },
+                Rule::PriorityAware => Settings::PriorityAware { low, classes },
+            })
+        }
         SchemeKind::Gfc => SchemeSettings::Gfc(gfc::Settings {
             form: if classes & 1 == 0 { gfc::Form::Halving } else { gfc::Form::Linear },
             first: low,

@@ -51,14 +51,15 @@ pub(super) fn apply(
 ) {
     let has_states = match policy.scheme() {
         SchemeKind::Spfc => true,
-        SchemeKind::Dsh => dsh::Options::of_bits(policy.options).victims,
+        SchemeKind::Dsh => dsh::Options::from_bits(policy.options).victims,
         _ => false,
     };
     if !has_states {
         return;
     }
     let beside_dsh = policy.scheme() == SchemeKind::Dsh;
-    let options = if beside_dsh { spfc::Options::default() } else { spfc::Options::of(policy) };
+    let options =
+        if beside_dsh { spfc::Options::default() } else { spfc::Options::from_policy(policy) };
     state.dsh.options.victims = beside_dsh;
     if options.per == spfc::Per::Port {
         lines.truncate(PORTS as usize);

@@ -76,7 +76,7 @@ impl<'a> Section<'a> {
         text
     }
 
-    const fn of(&self, schema: &'a Value) -> Self {
+    const fn with_schema(&self, schema: &'a Value) -> Self {
         Self { root: self.root, schema }
     }
 
@@ -84,7 +84,7 @@ impl<'a> Section<'a> {
     fn referred(&self) -> Self {
         let name = |schema: &'a Value| schema["$ref"].as_str()?.strip_prefix("#/$defs/");
         match name(self.schema) {
-            Some(name) => self.of(&self.root["$defs"][name]).referred(),
+            Some(name) => self.with_schema(&self.root["$defs"][name]).referred(),
             None => *self,
         }
     }
@@ -94,7 +94,9 @@ impl<'a> Section<'a> {
         let referred = self.referred();
         let lists = ["oneOf", "anyOf"].map(|key| referred.schema[key].as_array());
         match lists.into_iter().flatten().next() {
-            Some(list) => list.iter().flat_map(|choice| self.of(choice).choices()).collect(),
+            Some(list) => {
+                list.iter().flat_map(|choice| self.with_schema(choice).choices()).collect()
+            }
             None => vec![referred],
         }
     }
@@ -102,7 +104,7 @@ impl<'a> Section<'a> {
     /// Returns the tables that a value, or an entry of it, may be.
     fn tables(&self) -> Vec<Self> {
         let tables = self.choices().into_iter().flat_map(|choice| match &choice.schema["items"] {
-            items if items.is_object() => choice.of(items).tables(),
+            items if items.is_object() => choice.with_schema(items).tables(),
             _ if choice.schema["properties"].is_object() => vec![choice],
             _ => Vec::new(),
         });
@@ -115,7 +117,7 @@ impl<'a> Section<'a> {
 
     fn properties(&self) -> impl Iterator<Item = (&'a str, Self)> {
         let properties = self.schema["properties"].as_object().into_iter().flatten();
-        properties.map(|(key, schema)| (key.as_str(), self.of(schema)))
+        properties.map(|(key, schema)| (key.as_str(), self.with_schema(schema)))
     }
 
     /// Returns the names that may follow in a path.
@@ -182,7 +184,7 @@ impl<'a> Section<'a> {
             Some("number") => format!("a number{}", bounds.collect::<String>()),
             Some("boolean") => "true or false".to_owned(),
             Some("array") if schema["items"].is_object() => {
-                format!("a list, of which each is {}", self.of(&schema["items"]).shape())
+                format!("a list, of which each is {}", self.with_schema(&schema["items"]).shape())
             }
             Some("array") => "a list".to_owned(),
             Some("object") => "a table".to_owned(),

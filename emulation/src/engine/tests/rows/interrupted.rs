@@ -35,7 +35,7 @@ fn an_interrupted_run_leaves_what_was_measured_until_then() {
     assert!(!left.summary.is_sound());
     assert_eq!(left.summary.books, [""; 0]);
     assert_eq!((left.summary.flows_completed, left.summary.flows_total), (1, 3));
-    assert!(Manifest::of_run(left.folder.path()).is_some(), "the folder is a whole one");
+    assert!(Manifest::from_run(left.folder.path()).is_some(), "the folder is a whole one");
 
     // Rows of unfinished flows come last, without a completion time. The first flow's row equals its row in the
     // whole run.
@@ -77,5 +77,5 @@ fn a_caller_that_wants_whole_runs_gets_nothing_of_an_interrupted_one() {
     assert!(!out.exists());
     assert_eq!(whole(false).expect("it ends").report.summary.ended, RunEnd::Drained);
     assert!(matches!(whole(true), Err(Error::Run(RunError::Interrupted))));
-    assert!(Manifest::of_run(&out).is_some(), "the earlier run's results stay");
+    assert!(Manifest::from_run(&out).is_some(), "the earlier run's results stay");
 }

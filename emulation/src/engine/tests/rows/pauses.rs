@@ -284,7 +284,7 @@ fn thresholds_may_be_those_of_the_control_plane() {
 const DEADLOCK: &str = include_str!("../../../../../scenarios/deadlock.toml");
 
 #[test]
-fn a_run_stops_at_its_deadlock_and_writes_down_its_circles() {
+fn a_run_stops_at_its_deadlock_and_writes_down_its_cycles() {
     let left = Left::by(DEADLOCK, &[]);
     assert_snapshot!(left.counted(), @r#"
     deadlock, seed 1: 0 of 16 flows, 3943 hops, Deadlock at 33120
@@ -334,7 +334,7 @@ fn ports_wait_for_each_other() {
 
 /// A cycle from which a packet can leave dissolves, and all flows complete.
 #[test]
-fn a_circle_that_dissolves_is_no_deadlock() {
+fn a_cycle_that_dissolves_is_no_deadlock() {
     let settings = ["switch.threshold.alpha=\"1/4\"", "switch.buffer=800kB"];
     let left = Left::by(DEADLOCK, &settings);
     assert_snapshot!(left.counted(), @r#"

@@ -7,7 +7,7 @@ use crate::tables::owned::PORTS;
 
 pub(super) const SHARED_POOL: u64 = 20_000;
 pub(super) const SHORT: u64 = 4000;
-pub(super) const LEAST: u64 = 2000;
+pub(super) const MIN: u64 = 2000;
 pub(super) const IDLE: u64 = 3000;
 pub(super) const FIRST_PACKETS: u32 = 2;
 /// Priority whose queue first packets join.
@@ -29,7 +29,7 @@ pub(super) fn kinds() -> Vec<Kind> {
     let adapt = |kind| match kind {
         Kind::Active(_) => forms.map(Kind::Active).to_vec(),
         Kind::Bshare { .. } => {
-            forms.map(|congestion| Kind::Bshare { congestion, least_bytes: Bytes(LEAST) }).to_vec()
+            forms.map(|congestion| Kind::Bshare { congestion, least_bytes: Bytes(MIN) }).to_vec()
         }
         Kind::FlowAware { .. } => vec![Kind::FlowAware { short_bytes: Bytes(SHORT), flows }],
         Kind::Intelligent { fair_dropping, prioritisation, .. } => vec![Kind::Intelligent {

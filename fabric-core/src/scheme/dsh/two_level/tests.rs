@@ -42,7 +42,7 @@ fn tables() -> OwnedTables {
 }
 
 fn ingress(tables: &OwnedTables, priority: u8) -> Ingress<'_, OwnedTables> {
-    Ingress::of(tables, POLICY, PORT, Priority::new(priority)).unwrap()
+    Ingress::new(tables, POLICY, PORT, Priority::new(priority)).unwrap()
 }
 
 fn port<'a>(at: &Ingress<'a, OwnedTables>) -> &'a PortLine {
@@ -61,7 +61,7 @@ fn renew(tables: &OwnedTables, level: PauseLevel, priority: u8, pause: u32) -> O
 fn unshared(tables: &OwnedTables, priority: u8) -> Ingress<'_, OwnedTables> {
     let options = Options { shared_headroom: false, ..Options::default() };
     let policy = POLICY.with_scheme(SchemeKind::Dsh, options.to_bits());
-    Ingress::of(tables, policy, PORT, Priority::new(priority)).unwrap()
+    Ingress::new(tables, policy, PORT, Priority::new(priority)).unwrap()
 }
 
 /// Adds bytes in the shared pool to a queue.
@@ -196,7 +196,7 @@ fn a_port_pauses_by_its_own_alpha() {
     hold(&two, 1);
     let order = arrive(&two, Pool::Shared, Nanos(1 << 41)).unwrap();
     assert_eq!((order.level, order.threshold_bytes), (PauseLevel::Port, 66_666));
-    let other = Ingress::of(&tables, POLICY, 0, Priority::new(2)).unwrap();
+    let other = Ingress::new(&tables, POLICY, 0, Priority::new(2)).unwrap();
     assert_eq!(Dsh::threshold(&other), 13_333);
 }
 

@@ -14,7 +14,7 @@ use crate::scheme::held::Held;
 use crate::scheme::spfc::state::StateLine;
 use crate::scheme::spfc::{self, Threshold};
 use crate::scheme::{Ingress, Room, Scheme, Watched};
-use crate::tables::owned::{MOST_SLOTS, OwnedTables};
+use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 
 const CLASS: u8 = 3;
 const OTHER: u8 = 4;
@@ -32,7 +32,7 @@ struct Bench {
 }
 
 /// Level, paused classes, resumed classes.
-type Told = Option<(PauseLevel, u8, u8)>;
+type Sent = Option<(PauseLevel, u8, u8)>;
 
 impl Bench {
     /// A switch with a shared pool for `room` packets; under DT a queue may hold a quarter of the free bytes.
@@ -45,8 +45,8 @@ impl Bench {
             ..SwitchConfig::default()
         };
         let mut tables = OwnedTables::new(config, PHI);
-        tables.config.slots = MOST_SLOTS as u32;
-        tables.switch.slots_limit.store(MOST_SLOTS as u64);
+        tables.config.slots = MAX_SLOTS as u32;
+        tables.switch.slots_limit.store(MAX_SLOTS as u64);
         for port in &tables.ports {
             port.alpha_numerator.store(1);
             port.alpha_denominator.store(4);
@@ -79,14 +79,14 @@ impl Bench {
         line.expect("it has its line")
     }
 
-    fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Told, DropReason> {
-        let told = self.held.arrive::<Dsh>(&self.tables, Self::policy(), (port, class), now);
-        Ok(told?.map(said))
+    fn arrive(&mut self, port: u32, class: u8, now: u64) -> Result<Sent, DropReason> {
+        let sent = self.held.arrive::<Dsh>(&self.tables, Self::policy(), (port, class), now);
+        Ok(sent?.map(said))
     }
 
-    fn depart(&mut self, port: u32, class: u8, now: u64) -> Told {
-        let told = self.held.depart::<Dsh>(&self.tables, Self::policy(), (port, class), now);
-        told.map(said)
+    fn depart(&mut self, port: u32, class: u8, now: u64) -> Sent {
+        let sent = self.held.depart::<Dsh>(&self.tables, Self::policy(), (port, class), now);
+        sent.map(said)
     }
 
     /// Acts as if two packets had departed.
@@ -100,11 +100,11 @@ impl Bench {
     }
 
     /// Sends packets of `class` at line rate until a hop control frame is due. Returns their number, and the frame.
-    fn fill(&mut self, port: u32, class: u8, now: u64) -> (u64, Told) {
+    fn fill(&mut self, port: u32, class: u8, now: u64) -> (u64, Sent) {
         for packets in 1.. {
-            let told = self.arrive(port, class, now + packets * GAP).expect("nothing is dropped");
-            if told.is_some() {
-                return (packets, told);
+            let sent = self.arrive(port, class, now + packets * GAP).expect("nothing is dropped");
+            if sent.is_some() {
+                return (packets, sent);
             }
         }
         unreachable!("a switch has an end")
@@ -116,9 +116,9 @@ fn said(order: Order) -> (PauseLevel, u8, u8) {
     (order.level, pauses.paused(), pauses.resumed())
 }
 
-const QUEUE_PAUSES: Told = Some((PauseLevel::Queue, 1 << CLASS, 0));
+const QUEUE_PAUSES: Sent = Some((PauseLevel::Queue, 1 << CLASS, 0));
 const ALL: u8 = 1 << CLASS | 1 << OTHER;
-const PORT_PAUSES: Told = Some((PauseLevel::Port, ALL, 0));
+const PORT_PAUSES: Sent = Some((PauseLevel::Port, ALL, 0));
 
 /// X_qoff of a normal port: T - tau, with T = (14 - n) / 4 packets and a tau of up to 5. A victim fills the pool, in
 /// which another port holds 6 packets, and its insurance takes the packets in flight.
@@ -158,8 +158,8 @@ fn a_pause_of_the_port_resets_the_state_until_all_classes_resume() {
     assert!(shown.paused && shown.victim_before_pause && !shown.victim);
     assert_eq!(u64::from(bench.line(0).paused_classes.load()), u64::from(ALL));
     bench.tables.switch.shared_bytes.store(0);
-    let told = bench.depart(0, CLASS, 20);
-    assert_eq!(told, Some((PauseLevel::Port, 0, ALL)));
+    let sent = bench.depart(0, CLASS, 20);
+    assert_eq!(sent, Some((PauseLevel::Port, 0, ALL)));
     let line = bench.line(0);
     assert_eq!((line.paused_classes.load(), line.is_victim(Nanos(20))), (0, true));
     Dsh::tick(&bench.tables, Bench::policy(), 0, Priority::new(CLASS), Nanos(3 * PERIOD));
@@ -175,7 +175,7 @@ impl Bench {
     }
 
     fn at(&self, class: u8) -> Ingress<'_, OwnedTables> {
-        Ingress::of(&self.tables, Self::policy(), 0, Priority::new(class)).unwrap()
+        Ingress::new(&self.tables, Self::policy(), 0, Priority::new(class)).unwrap()
     }
 }
 
@@ -266,20 +266,20 @@ proptest! {
         for (port, class, kind, gap) in events {
             now += gap;
             let at = port as usize;
-            let told = if kind < 3 {
+            let sent = if kind < 3 {
                 let is_paused = paused[at] >> class & 1 != 0;
                 if is_paused && (of_class[at][usize::from(class)] == 3 || of_port[at] == 3) {
                     continue;
                 }
                 of_class[at][usize::from(class)] += u8::from(is_paused);
                 of_port[at] += u8::from(is_paused && paused[at] == ALL);
-                let told = bench.arrive(port, class, now);
-                prop_assert!(told.is_ok(), "a lossless packet is dropped: {told:?}");
-                told.unwrap()
+                let sent = bench.arrive(port, class, now);
+                prop_assert!(sent.is_ok(), "a lossless packet is dropped: {sent:?}");
+                sent.unwrap()
             } else {
                 bench.depart(port, class, now)
             };
-            if let Some((_, pauses, resumes)) = told {
+            if let Some((_, pauses, resumes)) = sent {
                 paused[at] = (paused[at] | pauses) & !resumes;
                 (of_class[at], of_port[at]) = ([0; 8], 0);
             }

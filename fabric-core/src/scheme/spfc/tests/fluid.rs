@@ -99,8 +99,8 @@ fn the_switch_decides_as_eq_8_over_the_grid_of_fig_9() {
                 continue;
             }
             compared += 1;
-            let told_apart = victim && !burst;
-            assert_eq!(told_apart, distinguishes(ports, congested), "{ports}, {congested}");
+            let distinguished = victim && !burst;
+            assert_eq!(distinguished, distinguishes(ports, congested), "{ports}, {congested}");
         }
     }
     assert!(compared * 10 > points * 8, "{compared} of {points} points are not at the boundary");

@@ -85,27 +85,27 @@ proptest! {
                 Event::Arrive { port, class } | Event::Depart { port, class } => (port, class),
             };
             let (row, column) = (port as usize, usize::from(class));
-            let told = match event {
+            let sent = match event {
                 Event::Arrive { .. } => {
                     let paused = bench.tables.queue(port, class).off.load() != 0;
                     if paused && after_pause[row][column] == AFTER_PAUSE - 1 {
                         continue;
                     }
                     after_pause[row][column] += u32::from(paused);
-                    let told = bench.arrive(port, class, now);
-                    prop_assert!(told.is_ok(), "a lossless packet is dropped: {told:?}");
-                    told.unwrap()
+                    let sent = bench.arrive(port, class, now);
+                    prop_assert!(sent.is_ok(), "a lossless packet is dropped: {sent:?}");
+                    sent.unwrap()
                 }
                 Event::Depart { .. } => {
                     let held = bench.held.len();
-                    let told = bench.depart(port, class, now);
+                    let sent = bench.depart(port, class, now);
                     if bench.held.len() < held {
                         pasts[row][whose(class)].departed.push((now, ON_THE_WIRE));
                     }
-                    told
+                    sent
                 }
             };
-            if let Some(said) = told {
+            if let Some(said) = sent {
                 after_pause[row][column] = 0;
                 pasts[row][whose(class)].pauses.push((now, class, said == Say::Pause));
             }

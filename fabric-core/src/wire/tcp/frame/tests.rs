@@ -15,7 +15,7 @@ fn syn() -> Segment {
     Segment {
         source: 0x0a00_0101,
         destination: 0x0a00_0102,
-        ports: Ports::of_connection(7, Direction::FromClient),
+        ports: Ports::for_connection(7, Direction::FromClient),
         sequence: 0xffff_fff0,
         acknowledgement: 0,
         window: 65_535,
@@ -36,7 +36,7 @@ fn acknowledgement() -> Segment {
     Segment {
         source: 0x0a00_0102,
         destination: 0x0a00_0101,
-        ports: Ports::of_connection(7, Direction::FromServer),
+        ports: Ports::for_connection(7, Direction::FromServer),
         sequence: 5,
         acknowledgement: 0x1000,
         timestamps: Timestamps { value: 9, echo: 7 },
@@ -243,7 +243,7 @@ prop_compose! {
         Segment {
             source,
             destination,
-            ports: Ports::of_connection(connection, direction),
+            ports: Ports::for_connection(connection, direction),
             sequence,
             acknowledgement: if kind == 0 { 0 } else { acknowledgement },
             window,

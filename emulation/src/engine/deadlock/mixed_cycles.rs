@@ -64,7 +64,7 @@ struct HeldBack {
 
 /// A deadlock.
 #[derive(Debug)]
-pub struct MixedCircle {
+pub struct MixedCycle {
     /// Stops in the order of waiting, from the lowest on.
     stops: Vec<Stop>,
     /// The earlier check, at which its stops were already there.
@@ -74,11 +74,11 @@ pub struct MixedCircle {
 
 /// Cycles of queues and classes known to the watch.
 #[derive(Debug, Default)]
-pub struct MixedCircles {
+pub struct MixedCycles {
     /// The stops at an earlier check.
     before: Option<(Picos, BTreeMap<Stop, Head>)>,
     /// Deadlocks.
-    pub confirmed: Vec<MixedCircle>,
+    pub confirmed: Vec<MixedCycle>,
 }
 
 impl HeldPacket {
@@ -139,7 +139,7 @@ impl HeldBack {
     }
 
     /// Disjoint cycles of stuck stops, each with stops of both kinds.
-    fn circles(&self, stuck: &BTreeSet<Stop>, known: &BTreeSet<Stop>) -> Vec<Vec<Stop>> {
+    fn cycles(&self, stuck: &BTreeSet<Stop>, known: &BTreeSet<Stop>) -> Vec<Vec<Stop>> {
         let stops: Vec<Stop> = stuck.iter().copied().collect();
         let mut edges = vec![BTreeSet::new(); stops.len()];
         for packet in &self.packets {
@@ -150,7 +150,7 @@ impl HeldBack {
         }
         let numbers = |edges: BTreeSet<usize>| edges.into_iter().map(|to| to as u32).collect();
         let edges: Vec<Vec<u32>> = edges.into_iter().map(numbers).collect();
-        let (mut taken, mut circles) = (known.clone(), Vec::new());
+        let (mut taken, mut cycles) = (known.clone(), Vec::new());
         for start in 0..stops.len() {
             if taken.contains(&stops[start]) {
                 continue;
@@ -167,15 +167,15 @@ impl HeldBack {
                 continue;
             }
             taken.extend(&members);
-            circles.push(members);
+            cycles.push(members);
         }
-        circles
+        cycles
     }
 }
 
 impl<W: Wires> Engine<'_, W> {
     /// Looks for cycles now.
-    pub(super) fn look_at_mixed_circles(&mut self) {
+    pub(super) fn look_at_mixed_cycles(&mut self) {
         let settles = self.longest_settling();
         let held = self.held_back();
         let before = self.deadlocks.mixed.before.take();
@@ -190,10 +190,10 @@ impl<W: Wires> Engine<'_, W> {
             let stuck =
                 both.stuck(|lane, stays| tested && self.may_resume(lane, PauseLevel::Queue, stays));
             let confirmed = self.deadlocks.mixed.confirmed.iter();
-            let known = confirmed.flat_map(|circle| &circle.stops).copied().collect();
-            for stops in both.circles(&stuck, &known) {
+            let known = confirmed.flat_map(|cycle| &cycle.stops).copied().collect();
+            for stops in both.cycles(&stuck, &known) {
                 let (found, confirmed) = (found.to_nanos(), self.now.to_nanos());
-                self.deadlocks.mixed.confirmed.push(MixedCircle { stops, found, confirmed });
+                self.deadlocks.mixed.confirmed.push(MixedCycle { stops, found, confirmed });
             }
         }
         self.deadlocks.mixed.before = match before {
@@ -218,7 +218,7 @@ impl<W: Wires> Engine<'_, W> {
             );
             let paused: BTreeMap<QueueId, Head> =
                 paused.map(|(it, head)| (it.queue, *head)).collect();
-            for class in priority::of_mask(self.scenario.switch.lossless.0) {
+            for class in priority::in_mask(self.scenario.switch.lossless.0) {
                 self.add_held_back(&mut held, wire, class, &paused);
             }
         }
@@ -272,7 +272,7 @@ impl<W: Wires> Engine<'_, W> {
     /// A mark of the class's pause, if its ingress queue has requested it and no more frames can arrive.
     fn settled_pause(&self, lane: Lane) -> Option<Head> {
         let port = self.fabric_wire(lane.wire).to_port.into();
-        let class = Priority::of_bits(lane.class.into());
+        let class = Priority::from_bits(lane.class.into());
         let ingress = self.receiving_switch(lane.wire).tables().ingress(port, class);
         if ingress.off.load() == 0 || !self.is_stopped(lane) {
             return None;
@@ -281,10 +281,10 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// At the end of the run, writes a row for each deadlock, and returns the first.
-    pub(super) fn finish_mixed_circles(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
+    pub(super) fn finish_mixed_cycles(&mut self) -> Result<Option<(Nanos, String)>, RunError> {
         let mut first: Option<(Nanos, String)> = None;
         let fabric = self.scenario.fabric();
-        for circle in std::mem::take(&mut self.deadlocks.mixed.confirmed) {
+        for cycle in std::mem::take(&mut self.deadlocks.mixed.confirmed) {
             let wire = |stop: &Stop| match *stop {
                 Stop::Queue(PausedQueue { wire, .. }) | Stop::Class(Lane { wire, .. }) => {
                     fabric.wire(WireId(wire)).name.as_str()
@@ -301,19 +301,19 @@ impl<W: Wires> Engine<'_, W> {
                     Stop::Class(_) => WaitCause::Class(PauseLevel::Queue),
                 },
             };
-            let members: Vec<DeadlockMember<'_>> = circle.stops.iter().map(member).collect();
+            let members: Vec<DeadlockMember<'_>> = cycle.stops.iter().map(member).collect();
             self.recorder.add(&DeadlockRow {
-                circle: self.deadlocks.circles,
-                onset: circle.found,
-                confirmed: Some(circle.confirmed),
+                cycle: self.deadlocks.cycles,
+                onset: cycle.found,
+                confirmed: Some(cycle.confirmed),
                 survives_refresh: self.scenario.switch.resume_test != ResumeTest::Departure,
                 end: None,
                 members: &members,
             })?;
-            self.deadlocks.circles += 1;
-            if first.as_ref().is_none_or(|(earliest, _)| circle.found < *earliest) {
-                let names: Vec<&str> = circle.stops.iter().map(wire).collect();
-                first = Some((circle.found, names.join(" ")));
+            self.deadlocks.cycles += 1;
+            if first.as_ref().is_none_or(|(earliest, _)| cycle.found < *earliest) {
+                let names: Vec<&str> = cycle.stops.iter().map(wire).collect();
+                first = Some((cycle.found, names.join(" ")));
             }
         }
         Ok(first)
@@ -356,39 +356,39 @@ mod tests {
         HeldBack { stops: stops.iter().map(|stop| (*stop, (0, 0))).collect(), packets, ingress }
     }
 
-    fn circles(held: &HeldBack) -> Vec<Vec<Stop>> {
-        held.circles(&held.stuck(|_, _| false), &BTreeSet::new())
+    fn cycles(held: &HeldBack) -> Vec<Vec<Stop>> {
+        held.cycles(&held.stuck(|_, _| false), &BTreeSet::new())
     }
 
     #[test]
-    fn a_circle_of_both_kinds_is_stuck() {
+    fn a_cycle_of_both_kinds_is_stuck() {
         let ring = [(0, true, class(1)), (1, false, queue(0))];
         let both = held(&[queue(0), class(1)], &ring, 0);
-        assert_eq!(circles(&both), [[queue(0), class(1)]]);
+        assert_eq!(cycles(&both), [[queue(0), class(1)]]);
         assert!(both.stuck(|_, _| true).is_empty(), "the class could resume by itself");
         let known = BTreeSet::from([class(1)]);
-        assert!(both.circles(&both.stuck(|_, _| false), &known).is_empty());
+        assert!(both.cycles(&both.stuck(|_, _| false), &known).is_empty());
     }
 
     #[test]
     fn a_class_that_holds_packets_which_may_leave_is_not_stuck() {
         let ring = [(0, true, class(1)), (1, false, queue(0))];
-        assert!(circles(&held(&[queue(0), class(1)], &ring, 1)).is_empty());
+        assert!(cycles(&held(&[queue(0), class(1)], &ring, 1)).is_empty());
     }
 
     #[test]
     fn a_queue_waits_for_packets_that_count() {
         let ring = [(0, false, class(1)), (1, false, queue(0))];
-        assert!(circles(&held(&[queue(0), class(1)], &ring, 0)).is_empty());
+        assert!(cycles(&held(&[queue(0), class(1)], &ring, 0)).is_empty());
         let one_of_two = [(0, false, class(1)), (0, true, class(1)), (1, false, queue(0))];
-        assert_eq!(circles(&held(&[queue(0), class(1)], &one_of_two, 0)).len(), 1);
+        assert_eq!(cycles(&held(&[queue(0), class(1)], &one_of_two, 0)).len(), 1);
     }
 
     #[test]
-    fn circles_of_one_kind_are_of_other_watches() {
+    fn cycles_of_one_kind_are_of_other_watches() {
         let of_classes = [(0, false, class(1)), (1, false, class(0))];
-        assert!(circles(&held(&[class(0), class(1)], &of_classes, 0)).is_empty());
+        assert!(cycles(&held(&[class(0), class(1)], &of_classes, 0)).is_empty());
         let of_queues = [(0, true, queue(1)), (1, true, queue(0))];
-        assert!(circles(&held(&[queue(0), queue(1)], &of_queues, 0)).is_empty());
+        assert!(cycles(&held(&[queue(0), queue(1)], &of_queues, 0)).is_empty());
     }
 }

@@ -20,43 +20,43 @@ use crate::datapath::Wires;
 type Place = (NodeId, u16, u8);
 
 /// As many decisions are kept before those of flows that are over are looked for.
-const FEWEST_TO_PRUNE: usize = 4096;
+const MIN_TO_PRUNE: usize = 4096;
 
 /// The last decision about a flow at a neighbour.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Decision {
     paused: bool,
     at: Picos,
 }
 
 /// See the module.
 #[derive(Debug)]
-pub struct ToldFlows {
+pub struct FlowDecisions {
     /// Flow of each name that has started last.
     flows: BTreeMap<u32, u32>,
     /// Instant of the last pause by any switch, by the flow's name.
     paused: BTreeMap<u32, Picos>,
     /// The last decision about the flow of a name at each place.
-    told: BTreeMap<(u32, Place), Told>,
+    decisions: BTreeMap<(u32, Place), Decision>,
     /// Decisions that pause a flow, by place.
     paused_at: BTreeSet<(Place, u32)>,
     /// Number of decisions from which on those that no longer matter are forgotten.
     prune_from: usize,
 }
 
-impl Default for ToldFlows {
+impl Default for FlowDecisions {
     fn default() -> Self {
         Self {
             flows: BTreeMap::new(),
             paused: BTreeMap::new(),
-            told: BTreeMap::new(),
+            decisions: BTreeMap::new(),
             paused_at: BTreeSet::new(),
-            prune_from: FEWEST_TO_PRUNE,
+            prune_from: MIN_TO_PRUNE,
         }
     }
 }
 
-impl ToldFlows {
+impl FlowDecisions {
     /// A flow starts.
     pub fn start(&mut self, scenario: &Scenario, flow: &Flow) {
         self.flows.insert(scenario.flow_name(flow), flow.id);
@@ -68,7 +68,7 @@ impl ToldFlows {
     }
 
     /// Notes a decision about flows, and returns its rows.
-    pub fn tell<'a>(
+    pub fn record<'a>(
         &mut self,
         scenario: &'a Scenario,
         entry: &Entry,
@@ -87,7 +87,7 @@ impl ToldFlows {
                 self.paused.insert(name, at);
             }
             let place = (node, port, priority);
-            self.told.insert((name, place), Told { paused, at });
+            self.decisions.insert((name, place), Decision { paused, at });
             if paused {
                 self.paused_at.insert((place, name));
             } else {
@@ -112,8 +112,10 @@ impl ToldFlows {
     /// Places where the last decision was to resume the flow of a name, and when it was made.
     fn resumed(&self, name: u32) -> impl Iterator<Item = (Place, Picos)> {
         let (first, last) = ((NodeId(0), 0, 0), (NodeId(u32::MAX), u16::MAX, u8::MAX));
-        let of_name = self.told.range((name, first)..=(name, last));
-        of_name.filter(|(_, told)| !told.paused).map(|(&(_, place), told)| (place, told.at))
+        let of_name = self.decisions.range((name, first)..=(name, last));
+        of_name
+            .filter(|(_, decision)| !decision.paused)
+            .map(|(&(_, place), decision)| (place, decision.at))
     }
 
     /// Names of flows about which the last decision was to pause them.
@@ -123,17 +125,17 @@ impl ToldFlows {
 
     /// Returns true if decisions that no longer matter should be forgotten.
     pub fn is_large(&self) -> bool {
-        self.told.len() >= self.prune_from
+        self.decisions.len() >= self.prune_from
     }
 
     /// Forgets decisions to resume flows that are not under way, unless they may have `got_lost`. So decisions are as many as flows
     /// under way and what switches have paused, times two, and each costs a constant number of looks.
     fn prune(&mut self, under_way: &BTreeSet<u32>, got_lost: &BTreeSet<(u32, Place)>) {
-        self.told.retain(|key, told| {
-            told.paused || under_way.contains(&key.0) || got_lost.contains(key)
+        self.decisions.retain(|key, decision| {
+            decision.paused || under_way.contains(&key.0) || got_lost.contains(key)
         });
         self.paused.retain(|name, _| under_way.contains(name));
-        self.prune_from = FEWEST_TO_PRUNE.max(2 * self.told.len());
+        self.prune_from = MIN_TO_PRUNE.max(2 * self.decisions.len());
     }
 }
 
@@ -147,7 +149,7 @@ impl<W: Wires> Engine<'_, W> {
         let mut unresumed = Vec::new();
         for flow in self.active.values() {
             let name = self.scenario.flow_name(flow);
-            for (place, at) in self.recorder.told_flows.resumed(name) {
+            for (place, at) in self.recorder.flow_decisions.resumed(name) {
                 let (by, port, _) = place;
                 if self.may_still_come(by, port, at) || !self.is_held_back(place, name) {
                     continue;
@@ -167,22 +169,22 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     /// Forgets decisions about flows that are over, if there are many.
-    pub(super) fn prune_told_flows(&mut self) {
-        let told = &self.recorder.told_flows;
-        if !told.is_large() {
+    pub(super) fn prune_flow_decisions(&mut self) {
+        let all = &self.recorder.flow_decisions;
+        if !all.is_large() {
             return;
         }
         let under_way = self.active.values().map(|flow| self.scenario.flow_name(flow)).collect();
-        let names: BTreeSet<u32> = told.told.keys().map(|&(name, _)| name).collect();
+        let names: BTreeSet<u32> = all.decisions.keys().map(|&(name, _)| name).collect();
         let over = names.difference(&under_way);
         let resumed =
-            over.flat_map(|&name| told.resumed(name).map(move |(at, when)| (name, at, when)));
+            over.flat_map(|&name| all.resumed(name).map(move |(at, when)| (name, at, when)));
         // A RESUME that was lost holds back the next flow of its name.
         let got_lost = resumed.filter(|&(name, place, at)| {
             self.may_still_come(place.0, place.1, at) || self.is_held_back(place, name)
         });
         let got_lost = got_lost.map(|(name, place, _)| (name, place)).collect();
-        self.recorder.told_flows.prune(&under_way, &got_lost);
+        self.recorder.flow_decisions.prune(&under_way, &got_lost);
     }
 
     /// True if a frame that was due at `at` at a port of a switch may still be on its way, possibly behind another
@@ -197,7 +199,7 @@ impl<W: Wires> Engine<'_, W> {
     /// True if the neighbour at an ingress port holds back the flow of a name.
     fn is_held_back(&self, (by, port, priority): Place, name: u32) -> bool {
         let fabric = self.scenario.fabric();
-        let class = Priority::of_bits(priority.into());
+        let class = Priority::from_bits(priority.into());
         let holder = fabric.peer(by, port);
         let SwitchId(number) = match fabric.node(holder.node).kind {
             NodeKind::Switch(switch) => switch,
@@ -215,7 +217,7 @@ impl<W: Wires> Engine<'_, W> {
         // have entries.
         let stops_all = || {
             let unnamed = Selected::held_flows(tables, policy, port_there, class).stopped.is_some();
-            let mut paused = self.recorder.told_flows.paused_by((by, port, priority));
+            let mut paused = self.recorder.flow_decisions.paused_by((by, port, priority));
             unnamed && paused.all(is_paused)
         };
         is_paused(name) || stops_all()
@@ -244,17 +246,17 @@ mod tests {
     #[test]
     fn decisions_about_flows_that_are_over_are_forgotten_unless_something_waits() {
         let place = |port| (NodeId(7), port, 3);
-        let mut told = ToldFlows::default();
+        let mut all = FlowDecisions::default();
         for (name, port, paused) in [(1, 0, false), (2, 0, false), (2, 1, false), (3, 0, true)] {
-            told.told.insert((name, place(port)), Told { paused, at: Picos(5) });
-            told.paused.insert(name, Picos(4));
+            all.decisions.insert((name, place(port)), Decision { paused, at: Picos(5) });
+            all.paused.insert(name, Picos(4));
         }
         let got_lost = BTreeSet::from([(2, place(1))]);
-        told.prune(&BTreeSet::from([1]), &got_lost);
-        let left: Vec<_> = told.told.keys().map(|&(name, (_, port, _))| (name, port)).collect();
+        all.prune(&BTreeSet::from([1]), &got_lost);
+        let left: Vec<_> = all.decisions.keys().map(|&(name, (_, port, _))| (name, port)).collect();
         assert_eq!(left, [(1, 0), (2, 1), (3, 0)]);
-        assert_eq!(told.paused.keys().copied().collect::<Vec<_>>(), [1]);
-        assert_eq!(told.resumed(2).collect::<Vec<_>>(), [(place(1), Picos(5))]);
-        assert!(!told.is_large());
+        assert_eq!(all.paused.keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(all.resumed(2).collect::<Vec<_>>(), [(place(1), Picos(5))]);
+        assert!(!all.is_large());
     }
 }

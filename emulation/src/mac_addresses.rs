@@ -11,8 +11,8 @@ pub fn addresses(fabric: &Fabric) -> Vec<LinkAddresses> {
         .wires()
         .iter()
         .map(|wire| LinkAddresses {
-            source: station(fabric, wire.from, wire.from_port),
-            destination: station(fabric, wire.to, wire.to_port),
+            source: mac_address(fabric, wire.from, wire.from_port),
+            destination: mac_address(fabric, wire.to, wire.to_port),
         })
         .collect()
 }
@@ -24,7 +24,7 @@ pub(crate) fn naming(addresses: &LinkAddresses, queue: QueueId) -> LinkAddresses
 }
 
 /// MAC address of a node's port. Its third byte is 0; in frames, this byte names a queue.
-pub(crate) fn station(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
+pub(crate) fn mac_address(fabric: &Fabric, node: NodeId, port: u16) -> [u8; 6] {
     match fabric.node(node).kind {
         NodeKind::Host(HostId(host)) => {
             let [_, _, high, low] = host.to_be_bytes();
