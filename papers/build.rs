@@ -29,10 +29,11 @@ fn main() {
 
 const FITS: &str = "a String takes every write";
 
-/// Returns the paper's place among the papers, which has a line of its own; `None` if the folder is no paper's.
+/// Returns the paper's place among the papers, which has a line of its own; `None` if the folder has no `paper.toml`.
 fn place(paper: &Path) -> Option<u32> {
     let text = fs::read_to_string(paper).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("place = ")?.parse().ok())
+    let place = text.lines().find_map(|line| line.strip_prefix("place = ")?.parse().ok());
+    Some(place.unwrap_or_else(|| panic!("{} has no line `place = NUMBER`", paper.display())))
 }
 
 /// Returns the TOML and CSV files of a folder and of its folders.

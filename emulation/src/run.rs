@@ -128,8 +128,8 @@ impl Threads {
                 let nodes = scenario.fabric().nodes().len();
                 let frames = load::frames_of_a_busy_window(scenario);
                 let by_work = usize::try_from(frames).unwrap_or(usize::MAX) / least_frames;
-                // Parts cost a little if one thread runs them all, which happens if windows or runs are too short. The
-                // number of processors costs several files' reading, and is asked for only if it matters.
+                // Parts cost a little if one thread runs them all, which happens if windows or runs are too short.
+                // `available_parallelism` reads several files, so it is called last.
                 let most = match by_work.min(nodes / 4) {
                     0 | 1 => 1,
                     _ if load::has_few_packets(scenario, FEW_WINDOWS * least_frames) => 1,

@@ -15,7 +15,7 @@
 //! 3. In `scenario/src/transport/` a variant of `CongestionControlKeys` (`congestion_control.rs`), and a table of
 //!    `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The compiler requires the arms in both.
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
-//!    `results/src/flow_trace.rs`; the names in the documentation of the keys `congestion_control`, which is the
+//!    `results/src/tables/flows.rs`; the names in the documentation of the keys `congestion_control`, which is the
 //!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
 //!    docs/scenarios.md; a check in `tests/src/fabric/congestion.rs`.
 

@@ -16,7 +16,8 @@
 //! 1. A figure: its sweep in `scenarios/PAPER/`, its file in `scenarios/PAPER/figures/` and its name in `paper.toml`.
 //!    `xoff reproduce PAPER FIGURE --write-check scenarios/PAPER/check.csv` writes its check. Its tables are copied from
 //!    the results' folder to `docs/reproduction/PAPER/`; `docs/reproduction/README.md` has the rules.
-//! 2. A paper: a folder in `scenarios/` with `paper.toml` and its figures; no line of code. README.md and
+//! 2. A paper: a folder in `scenarios/` with `paper.toml` and its figures; code only for numbers that no table
+//!    has (3). README.md and
 //!    `docs/reproduction/README.md` list the papers.
 //! 3. A source of numbers: [`Source`] and its form in files, in `source.rs`, and its reader in `observation.rs` or
 //!    `observation/ports.rs`. A number that one paper needs: `readers.rs`.

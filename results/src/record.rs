@@ -128,7 +128,7 @@ impl Record {
     /// Adds a row to its table and to what is computed of the run.
     #[inline]
     pub fn add<R: Recorded>(&mut self, row: &R) -> Result<(), ResultsError> {
-        row.count(self)?;
+        row.before_write(self)?;
         self.write(row)
     }
 

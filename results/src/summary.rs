@@ -243,7 +243,7 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "port_states",
-        about: "The key is there only with `switch.scheme.kind = \"spfc\"`: `victims`, the number of times that a port became one, \
+        about: "The key is there only if ports have states (`switch.scheme` of kind `spfc`, or `dsh` with `victims`): `victims`, the number of times that a port became one, \
                 `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
                 decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
                 `state_of = \"queue\"` ingress queues instead of ports.",

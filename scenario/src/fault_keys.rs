@@ -289,8 +289,8 @@ impl Scenario {
         }
         if self.switch.paused_parts().count() > 0 {
             return Some((
-                "`switch.scheme` follows flows by their ports, which do not change while they last",
-                "leave it out, or write reroute = false",
+                "a scheme that pauses queues or flows follows flows by their ports, which do not change while they last",
+                "write another kind of `switch.scheme`, or write reroute = false",
             ));
         }
         let needs = |transport: &super::Transport| transport.congestion_control().needs_telemetry();

@@ -81,8 +81,8 @@ pub(super) struct HostKeys {
     /// Time after a PAUSE in which a NIC may still start frames: "standard" (3840 B at line rate) or a shorter time.
     /// Default "standard".
     pause_response: PauseResponse,
-    /// True if NICs take part in `switch.scheme`. Each flow then gets a transmit queue, its packets carry the
-    /// queue's name to the switch, and the NIC obeys pauses of queues. If false, flows need a window. Default true.
+    /// True if NICs obey pauses of single queues (`switch.scheme` of kind "bfc"). Each flow then gets a transmit queue,
+    /// and its packets carry the queue's name to the switch. If false, flows need a window. Default true.
     queue_pauses: bool,
     /// True if NICs obey pauses of flows, which switches send under `switch.scheme` of kind "ofc". If false, a
     /// host's flows continue until PFC stops their class. Default true.

@@ -6,7 +6,8 @@
 //! keys as a file gives them (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are
 //! in the type's `Default` or next to the key.
 //!
-//! This crate does not know how a scenario is run, nor the results: it has no tables, no datapath and no rows.
+//! This crate does not know how a scenario is run: it has no datapath. Of the results it knows the names of tables
+//! (`results::TABLES`) and the aggregates of expectations (`results::query::Aggregate`), and it has no rows.
 
 mod buffer;
 mod buffer_size;

@@ -6,7 +6,15 @@
 //! # Adding a scheme
 //!
 //! A variant of `SchemeKeys` and of [`Scheme`] here, with a file of its own for their types and checks. The compiler
-//! reports the rest.
+//! reports the matches that need an arm. It does not report functions and lists that name single schemes:
+//!
+//! - `SchemeKeys::has_victims`, and `Scheme::victims_path` in `spfc.rs`,
+//! - `SchemeKeys::pauses_parts`,
+//! - `Scheme::has_port_headroom` and `Scheme::pools_headroom` in `reserve.rs`,
+//! - [`Switch::headroom_advice`], if packets are dropped at a limit of the scheme,
+//! - [`Switch::thresholds_are_of_ports`] and [`Switch::sends_rates`], if the scheme is a [`PauseRule`],
+//! - `CONDITIONS` of `emulation/src/tables.rs`, if a table depends on the scheme,
+//! - the scenarios that `tests/src/fabric/drawn.rs` draws.
 
 mod advice;
 mod bfc;
@@ -260,7 +268,11 @@ impl Scheme {
         match self {
             Self::Bfc(bfc) => (bfc.priorities, bfc.queues),
             Self::Ofc(ofc) => (ofc.priorities, ofc::QUEUES),
-            _ => (Priorities(0), 0),
+            Self::Pfc
+            | Self::Oversubscribed { .. }
+            | Self::Dsh(_)
+            | Self::Spfc(_)
+            | Self::Rule(_) => (Priorities(0), 0),
         }
     }
 
@@ -279,7 +291,12 @@ impl Switch {
             Scheme::Dsh(Dsh { victims: Some(victims), .. }) => {
                 Some(Spfc { victims, state_of: StateOf::Port })
             }
-            _ => None,
+            Scheme::Pfc
+            | Scheme::Oversubscribed { .. }
+            | Scheme::Dsh(Dsh { victims: None, .. })
+            | Scheme::Bfc(_)
+            | Scheme::Ofc(_)
+            | Scheme::Rule(_) => None,
         }
     }
 

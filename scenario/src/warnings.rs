@@ -134,8 +134,8 @@ impl Scenario {
             let single = (0..8).find(|priority| (used & !spread) >> priority & 1 != 0);
             if let Some(priority) = single {
                 warnings.push(format!(
-                    "flows of priority {priority} share one queue, in which none can go before another: give it several by \
-                     `switch.scheme` or `switch.flow_queues`"
+                    "flows of priority {priority} share one queue, in which none can go before another: give the \
+                     priority several queues by `switch.flow_queues`, or by `switch.scheme` of kind \"bfc\""
                 ));
             }
         }

@@ -1,7 +1,7 @@
 //! Units as types: time, bytes and rates that cannot be mixed up.
 //!
-//! Every other crate may use this one, eBPF included. It has no rounding rule of a scheme, and no text except the output
-//! of `Display`, and the forms of quantities in files with the feature `serde`.
+//! Every other crate may use this one, eBPF included. It has no rounding rule of a scheme. Its only texts are `Display`
+//! and, with the feature `serde`, quantities in files.
 #![cfg_attr(not(any(test, feature = "serde")), no_std)]
 #![expect(
     clippy::cast_possible_truncation,

@@ -228,7 +228,11 @@ fn a_run_writes_the_tables_that_are_expected_of_it_with_fields_of_their_kinds() 
             "faults=[{kind=\"loss\",nth=[3],match=\"data\"}]",
         ],
         &["switch.scheme={kind=\"bfc\"}", "results.held_flows=true"],
-        &["switch.scheme={kind=\"spfc\"}", "switch.headroom={kind=\"adaptive\"}"],
+        &[
+            "switch.scheme={kind=\"spfc\"}",
+            "switch.threshold={kind=\"dt\"}",
+            "switch.headroom={kind=\"adaptive\"}",
+        ],
     ];
     for sets in sets {
         let scenario = parse("summary = \"lossless\"\noperator = \"==\"\nvalue = true", sets);

@@ -55,7 +55,9 @@ impl<W: Wires> Engine<'_, W> {
         self.dump_queues(true)?;
         self.finish_storms()?;
         let faults = self.fault_rows();
-        let (links, link_priorities) = (self.link_rows(), self.link_priority_rows());
+        let links = self.link_rows();
+        let by_priority = self.scenario.results.link_priorities;
+        let link_priorities = if by_priority { self.link_priority_rows() } else { Vec::new() };
         let record = &mut self.recorder.record;
         faults.iter().try_for_each(|row| record.add(row))?;
         links.iter().try_for_each(|row| record.add(row))?;

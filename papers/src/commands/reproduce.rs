@@ -90,18 +90,23 @@ fn papers() -> String {
 
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
-    let exit = plans(arguments).and_then(|plans| match arguments {
-        Arguments { list: true, .. } => Ok(list(arguments, &plans)),
-        Arguments { check: true, .. } => check::compare(arguments, &plans),
-        Arguments { write_check: Some(file), .. } => check::write_file(arguments, &plans, file),
-        Arguments { render: Some(folder), .. } => render(arguments, &plans, folder),
-        _ => reproduce(arguments, &plans),
+    let exit = figures(arguments).and_then(|figures| {
+        if let Some(folder) = &arguments.render {
+            return render(arguments.paper, &figures, folder);
+        }
+        let plans = plans(arguments, figures)?;
+        match arguments {
+            Arguments { list: true, .. } => Ok(list(arguments, &plans)),
+            Arguments { check: true, .. } => check::compare(arguments, &plans),
+            Arguments { write_check: Some(file), .. } => check::write_file(arguments, &plans, file),
+            _ => reproduce(arguments, &plans),
+        }
     });
     exit.unwrap_or_else(|fault| fault.complain())
 }
 
-/// Returns the selected figures with their checked runs, each figure once and in the paper's order.
-fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
+/// Returns the selected figures, each once and in the paper's order.
+fn figures(arguments: &Arguments) -> Result<Vec<&'static Figure>, CommandError> {
     let paper = arguments.paper;
     let asked = |name: &String| {
         paper.figure(name).map(|figure| &*figure.name).ok_or_else(|| {
@@ -111,6 +116,15 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
     };
     let asked: Vec<&str> = arguments.figures.iter().map(asked).collect::<Result<_, _>>()?;
     let wanted = |figure: &&Figure| asked.is_empty() || asked.contains(&&*figure.name);
+    Ok(paper.figures.iter().filter(wanted).collect())
+}
+
+/// Returns figures with their checked runs.
+fn plans(
+    arguments: &Arguments,
+    figures: Vec<&'static Figure>,
+) -> Result<Vec<(&'static Figure, Plan)>, CommandError> {
+    let paper = arguments.paper;
     let planned = |figure: &'static Figure| {
         let scale = arguments.scale().map(str::to_owned).filter(|_| figure.has_small);
         let options =
@@ -120,7 +134,7 @@ fn plans(arguments: &Arguments) -> Result<Vec<(&'static Figure, Plan)>, CommandE
         let plan = Sweep::read(Path::new(&path), &options, &read).and_then(Plan::new)?;
         Ok((figure, plan))
     };
-    paper.figures.iter().filter(wanted).map(planned).collect()
+    figures.into_iter().map(planned).collect()
 }
 
 fn list(arguments: &Arguments, plans: &[(&'static Figure, Plan)]) -> Exit {
@@ -192,13 +206,12 @@ fn write_tables(folder: &Path, outcome: &Outcome) -> Result<(), ResultsError> {
 
 /// Prints the tables of a folder.
 fn render(
-    arguments: &Arguments,
-    plans: &[(&'static Figure, Plan)],
+    paper: &'static Paper,
+    figures: &[&'static Figure],
     folder: &Path,
 ) -> Result<Exit, CommandError> {
-    let call = report::Call { paper: arguments.paper, scale: None, seeds: None };
-    let figures: Vec<&'static Figure> = plans.iter().map(|(figure, _)| *figure).collect();
-    let text = report::rendered(&call, &figures, folder)
+    let call = report::Call { paper, scale: None, seeds: None };
+    let text = report::rendered(&call, figures, folder)
         .map_err(|error| CommandError::Text(error.to_string()))?;
     if text.is_empty() {
         let names: Vec<&str> = figures.iter().map(|figure| &*figure.name).collect();

@@ -65,7 +65,7 @@ pub fn difference(value: Number) -> String {
     format!("{sign}{:.1}", Rounded(value))
 }
 
-/// Number places of an estimate's numbers: fewer for larger numbers.
+/// Decimal places of an estimate's numbers: fewer for larger numbers.
 struct Places {
     unit: Unit,
     places: usize,

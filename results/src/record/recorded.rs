@@ -14,15 +14,15 @@ use crate::tables::{
 
 /// A row that [`Record::add`] takes.
 pub trait Recorded: Row {
-    /// Adds the row to what the record computes of the run.
-    fn count(&self, _record: &mut Record) -> Result<(), ResultsError> {
+    /// Adds the row to what the record computes of the run, and writes rows of other files, or earlier ones of its own.
+    fn before_write(&self, _record: &mut Record) -> Result<(), ResultsError> {
         Ok(())
     }
 }
 
 /// A flow: once each, when it completes or when the run ends without it.
 impl Recorded for FlowRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         record.flows.record(self);
         if let Some(congested) = self.congested {
             record.by_congestion[usize::from(congested)].record(self);
@@ -42,7 +42,7 @@ impl Recorded for FlowRow<'_> {
 
 /// A decision to pause, refresh or resume one class.
 impl Recorded for PauseRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         let taken_over = record.pause_times.order(self);
         if let Some(states) = &mut record.port_states {
             states.pause(self);
@@ -54,7 +54,7 @@ impl Recorded for PauseRow<'_> {
 
 /// A measurement of a link.
 impl Recorded for LinkDelayRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         record.link_delays = LinkDelayRange::with(record.link_delays, self);
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Recorded for LinkDelayRow<'_> {
 
 /// A sample. `Buffer` and `Headroom` feed the report's chart.
 impl Recorded for QueueRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         if self.kind == QueueKind::Egress
             && let Some(meter) = &mut record.port_queues
         {
@@ -86,7 +86,7 @@ impl Recorded for QueueRow<'_> {
 
 /// A sample of the distribution of flows over a port's queues.
 impl Recorded for FlowQueuesRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         if let Some(meter) = &mut record.active_flows {
             meter.record(self);
         }
@@ -96,7 +96,7 @@ impl Recorded for FlowQueuesRow<'_> {
 
 /// A decision to pause or resume one queue.
 impl Recorded for QueuePauseRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         record.queue_pauses.get_or_insert_default().record(self);
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Recorded for QueuePauseRow<'_> {
 
 /// A frame that went no further. Totals come from counters, by [`Summary::drops`](crate::Summary::drops).
 impl Recorded for DropRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         record.counters.discard(self);
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Recorded for DropRow<'_> {
 
 /// A cycle of waiting queues, once it has dissolved or the run has ended.
 impl Recorded for DeadlockRow<'_> {
-    fn count(&self, record: &mut Record) -> Result<(), ResultsError> {
+    fn before_write(&self, record: &mut Record) -> Result<(), ResultsError> {
         record.deadlocks.record(self);
         if let Some(confirmed) = self.confirmed
             && record.first_deadlock.as_ref().is_none_or(|first| self.onset < first.onset)

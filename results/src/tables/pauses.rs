@@ -41,9 +41,9 @@ tables! {
         /// `xoff`, or the `xoff-refresh` of a queue whose class a port's RESUME leaves out. So pauses never overlap,
         /// and add up to what `pause_time.csv` and `summary.json` have.
         pub level: PauseLevel,
-        /// The column is there only with `switch.scheme.kind = "spfc"`. Whether the port was a `victim` or `normal`
-        /// when it decided: of an `xoff` before it, because the PAUSE of a victim makes it normal; of an `xon` after
-        /// it. With `state_of = "queue"` that of the ingress queue.
+        /// The column is there only if ports have states: `switch.scheme` of kind `spfc`, or `dsh` with `victims`. State of
+        /// the port, `victim` or `normal`: of an `xoff` before it, because the PAUSE of a victim makes it normal; of an
+        /// `xon` after it. With `state_of = "queue"` that of the ingress queue.
         state: Sometimes<PortState> = |row| Sometimes(row.state),
         /// The neighbour's port; not a column.
         pub peer_port: u16 as _,
@@ -87,8 +87,8 @@ tables! {
         pub end: Nanos as _,
     }
 
-    /// Only with `switch.scheme.kind = "spfc"`. One row per change of the state of an ingress port. At first all are
-    /// normal.
+    /// Only if ports have states: `switch.scheme` of kind `spfc`, or `dsh` with `victims`. One row per change of the
+    /// state of an ingress port. At first all are normal.
     #[derive(Clone, Copy, Debug)]
     pub struct PortStateRow<'a> in "port_states.csv", counted {
         /// Instant of the change.

@@ -42,8 +42,8 @@ tables! {
         pub port: u16,
         /// Priority whose flows the queue has.
         pub priority: u8,
-        /// Its number at the port. Those of `switch.scheme`, then those of `switch.flow_queues` are numbered from
-        /// 0 on, in the order of its priorities or entries; the queue of any other priority has 128 and its number.
+        /// Its number at the port. Queues of the scheme, then queues of `switch.flow_queues` are numbered from 0
+        /// on, in the order of its priorities or entries; the queue of any other priority has 128 and its number.
         pub queue: u8,
         /// Bytes waiting in it.
         pub bytes: Bytes,

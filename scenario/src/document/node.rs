@@ -78,6 +78,7 @@ impl Node {
                 let nodes: Vec<String> = nodes.iter().map(Self::inline).collect();
                 format!("[{}]", nodes.join(", "))
             }
+            Value::Table(entries) if entries.is_empty() => "{}".into(),
             Value::Table(entries) => {
                 let pair = |entry: &Entry| format!("{} = {}", entry.key, entry.node.inline());
                 let pairs: Vec<String> = entries.iter().map(pair).collect();

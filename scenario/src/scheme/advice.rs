@@ -12,15 +12,33 @@ impl Switch {
     pub const fn headroom_advice(&self, reason: DropReason) -> Option<&'static str> {
         let is_given = self.headroom.given_bytes().is_some();
         Some(match (reason, &self.headroom, &self.scheme) {
+            (
+                DropReason::InsuranceExhausted,
+                _,
+                Scheme::Dsh(Dsh { insurance_headroom: false, .. }),
+            ) => {
+                "its port has no insurance headroom; set `switch.scheme.insurance_headroom` to true"
+            }
+            (
+                DropReason::InsuranceExhausted,
+                Headroom::Sih { bandwidth_delays: Some(_), .. },
+                _,
+            ) => {
+                "the insurance headroom of its port was full; raise `switch.headroom.bandwidth_delays`, \
+                 or leave it out for what the links need"
+            }
+            (DropReason::InsuranceExhausted, ..) if is_given => {
+                "the insurance headroom of its port was full; raise `switch.headroom.bytes`, or leave \
+                 it out for what the links need"
+            }
+            (DropReason::InsuranceExhausted, ..) => {
+                "the insurance headroom of its port, which is what its link needs, was full"
+            }
             (DropReason::HeadroomExhausted, Headroom::Adaptive { .. }, _) => {
                 "the headroom of its ingress queue was full, as its link was measured; raise \
                  `switch.headroom.bytes` if the link was not measured yet"
             }
-            (
-                DropReason::HeadroomExhausted | DropReason::InsuranceExhausted,
-                Headroom::Sih { bandwidth_delays: Some(_), .. },
-                _,
-            ) => {
+            (DropReason::HeadroomExhausted, Headroom::Sih { bandwidth_delays: Some(_), .. }, _) => {
                 "the headroom of its ingress queue was full; raise `switch.headroom.bandwidth_delays`, \
                  or leave it out for what the links need"
             }
@@ -33,20 +51,6 @@ impl Switch {
             }
             (DropReason::HeadroomPoolExhausted, ..) => {
                 "the pool of oversubscribed headroom was empty; lower `switch.scheme.ratio`"
-            }
-            (
-                DropReason::InsuranceExhausted,
-                _,
-                Scheme::Dsh(Dsh { insurance_headroom: false, .. }),
-            ) => {
-                "its port has no insurance headroom; set `switch.scheme.insurance_headroom` to true"
-            }
-            (DropReason::InsuranceExhausted, ..) if is_given => {
-                "the insurance headroom of its port was full; raise `switch.headroom.bytes`, or leave \
-                 it out for what the links need"
-            }
-            (DropReason::InsuranceExhausted, ..) => {
-                "the insurance headroom of its port, which is what its link needs, was full"
             }
             (DropReason::NoDescriptor, ..) => {
                 "all descriptors were taken; lower the buffer (`switch.buffer`, `[[switches]]`) or send larger frames"
@@ -106,6 +110,7 @@ bytes = "1kB"
     fn advice_names_the_key_of_the_scenario() {
         let dsh = |keys: &str| format!("scheme = {{ kind = \"dsh\"{keys} }}\n");
         let given = "headroom = { kind = \"sih\", bytes = \"60kB\" }";
+        let delays = "headroom = { kind = \"sih\", bandwidth_delays = 1 }";
         for (reason, keys, part) in [
             (
                 DropReason::InsuranceExhausted,
@@ -117,6 +122,16 @@ bytes = "1kB"
                 dsh("") + given,
                 "its port was full; raise `switch.headroom.bytes`",
             ),
+            (
+                DropReason::InsuranceExhausted,
+                dsh(", insurance_headroom = false") + delays,
+                "set `switch.scheme.insurance_headroom`",
+            ),
+            (
+                DropReason::InsuranceExhausted,
+                dsh("") + delays,
+                "its port was full; raise `switch.headroom.bandwidth_delays`",
+            ),
             (DropReason::InsuranceExhausted, dsh(""), "its port, which is what its link needs"),
             (DropReason::HeadroomPoolExhausted, String::new(), "lower `switch.scheme.ratio`"),
             (
@@ -127,8 +142,8 @@ bytes = "1kB"
             (DropReason::HeadroomExhausted, given.to_owned(), "raise `switch.headroom.bytes`"),
             (
                 DropReason::HeadroomExhausted,
-                "headroom = { kind = \"sih\", bandwidth_delays = 1 }".to_owned(),
-                "raise `switch.headroom.bandwidth_delays`",
+                delays.to_owned(),
+                "its ingress queue was full; raise `switch.headroom.bandwidth_delays`",
             ),
             (
                 DropReason::HeadroomExhausted,

@@ -32,6 +32,24 @@ struct Choice {
     scheme: Node,
 }
 
+/// An old key as a note has it.
+struct OldKey {
+    key: &'static str,
+    /// The key, and its kind if only some of its kinds are old.
+    name: String,
+}
+
+impl Choice {
+    fn old_key(&self) -> OldKey {
+        let key = self.key;
+        let name = match (key, kind(&self.scheme)) {
+            ("headroom" | "threshold", Some(kind)) => format!("`switch.{key}` of kind \"{kind}\""),
+            _ => format!("`switch.{key}`"),
+        };
+        OldKey { key, name }
+    }
+}
+
 impl OldKeys {
     /// Replaces the old keys of `[switch]` by `switch.scheme`. Refuses a second choice of a scheme.
     pub fn replace(document: &mut Document<'_>) -> Result<Self, ScenarioError> {
@@ -51,6 +69,7 @@ impl OldKeys {
             rest.extend(left);
         }
         choices.sort_by_key(|choice| choice.origin.order());
+        let old: Vec<OldKey> = choices.iter().map(Choice::old_key).collect();
         let of = |key: &str| choices.iter().position(|choice| choice.key == key);
         if let [dsh, spfc] = [of("headroom"), of("threshold")]
             && let (Some(dsh), Some(spfc)) = (dsh, spfc)
@@ -64,24 +83,44 @@ impl OldKeys {
         }
         if let [first, second, ..] = &choices[..] {
             let title =
-                format!("`switch.{}` chooses a scheme, and `switch.{}`", second.key, first.key);
+                format!("`switch.{}` and `switch.{}` each choose a scheme", second.key, first.key);
             let help = "a switch runs one scheme: write `switch.scheme` only";
             return Err(document.error_at(Some(&second.origin), &title, Some(help)));
         }
-        let Some(Choice { key, origin, scheme }) = choices.pop() else {
+        let Some(Choice { origin, scheme, .. }) = choices.pop() else {
             *entries = rest;
             return Ok(Self::default());
         };
-        let kept = rest.iter().find(|entry| entry.key == key);
-        let and = kept.map_or(String::new(), |entry| {
-            format!(" and `switch.{key} = {}`", entry.node.inline())
-        });
-        let help = format!("write `switch.{SCHEME} = {}`{and} instead", scheme.inline());
-        let title = format!("`switch.{key}` chooses a scheme, which the next release refuses");
+        let (title, help) = note(&old, &scheme, &rest);
         rest.push(Entry { key: SCHEME.to_owned(), key_origin: origin.clone(), node: scheme });
         *entries = rest;
         Ok(Self(Some(document.error_at(Some(&origin), &title, Some(&help)))))
     }
+}
+
+/// Returns the title and the help text of the note on `old` keys, which `scheme` and entries of `rest` replace.
+fn note(old: &[OldKey], scheme: &Node, rest: &[Entry]) -> (String, String) {
+    let mut new = vec![format!("`switch.{SCHEME} = {}`", scheme.inline())];
+    let mut removed = Vec::new();
+    for OldKey { key, .. } in old {
+        match rest.iter().find(|entry| entry.key == *key) {
+            Some(kept) => new.push(format!("`switch.{key} = {}`", kept.node.inline())),
+            None => removed.push(format!("`switch.{key}`")),
+        }
+    }
+    let remove = if removed.is_empty() {
+        String::new()
+    } else {
+        format!(", and remove {}", removed.join(" and "))
+    };
+    let help = format!("write {} instead{remove}", new.join(" and "));
+    let names: Vec<&str> = old.iter().map(|it| it.name.as_str()).collect();
+    let names = names.join(" and ");
+    let title = match old.len() {
+        1 => format!("{names} is an old key; the next release will refuse it"),
+        _ => format!("{names} are old keys; the next release will refuse them"),
+    };
+    (title, help)
 }
 
 /// True if an entry of `[switch]` is an old key.

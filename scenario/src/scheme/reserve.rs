@@ -11,7 +11,13 @@ impl Scheme {
     pub const fn reserved(&self, required: Bytes) -> Bytes {
         match self {
             Self::Dsh(Dsh { insurance_headroom: false, .. }) => Bytes(0),
-            _ => required,
+            Self::Pfc
+            | Self::Oversubscribed { .. }
+            | Self::Dsh(_)
+            | Self::Bfc(_)
+            | Self::Spfc(_)
+            | Self::Ofc(_)
+            | Self::Rule(_) => required,
         }
     }
 
@@ -35,7 +41,9 @@ impl Scheme {
             }
             Self::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
             Self::Dsh(_) => Bytes(0),
-            _ => headroom::total(phi, queues),
+            Self::Pfc | Self::Bfc(_) | Self::Spfc(_) | Self::Ofc(_) | Self::Rule(_) => {
+                headroom::total(phi, queues)
+            }
         }
     }
 
@@ -50,7 +58,9 @@ impl Scheme {
             Self::Dsh(_) => {
                 (format!("and up to {largest} of insurance headroom for each port"), "DSH Eq. 1, 9")
             }
-            _ => (format!("each with up to {largest} of headroom"), "DSH Eq. 1, 3"),
+            Self::Pfc | Self::Bfc(_) | Self::Spfc(_) | Self::Ofc(_) | Self::Rule(_) => {
+                (format!("each with up to {largest} of headroom"), "DSH Eq. 1, 3")
+            }
         }
     }
 }

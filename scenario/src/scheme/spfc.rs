@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitsPerSecond, Bytes, Picos};
 
+use super::Scheme;
 use crate::Scenario;
 use crate::document::Document;
 use crate::quantity::{MAX_TIME, display};
@@ -125,6 +126,16 @@ impl VictimsKeys {
     }
 }
 
+impl Scheme {
+    /// Returns the path of the table that has the rule by which ports are victims.
+    const fn victims_path(&self) -> &'static str {
+        match self {
+            Self::Dsh(_) => "switch.scheme.victims",
+            _ => "switch.scheme",
+        }
+    }
+}
+
 impl Scenario {
     /// Checks SPFC against other keys.
     pub(super) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
@@ -136,7 +147,7 @@ impl Scenario {
         if spfc.victims.period.is_none() && self.round_trips() > Picos(MAX_TIME) {
             let help = "that is the default, four round trips of the fabric's longest path: write a `period`";
             let title = "SPFC's period is longer than a day";
-            return Err(document.error("switch.scheme", title, help));
+            return Err(document.error(self.switch.scheme.victims_path(), title, help));
         }
         Ok(())
     }
@@ -172,13 +183,14 @@ impl Scenario {
     pub(crate) fn warnings_of_spfc(&self) -> Vec<String> {
         let Some(spfc) = self.switch.spfc() else { return Vec::new() };
         let mut warnings = Vec::new();
+        let path = self.switch.scheme.victims_path();
         let settings = self.spfc_settings(&spfc);
         let least = self.round_trips().to_nanos();
         let period = Picos::from_nanos(settings.period);
         if settings.period < least {
             warnings.push(format!(
                 "SPFC counts departures for {}, which is less than 4 round trips of the longest path ({}): the count then \
-                 varies with the bursts of senders; write a longer `switch.scheme.period`, or leave it out",
+                 varies with the bursts of senders; write a longer `{path}.period`, or leave it out",
                 display(period),
                 display(Picos::from_nanos(least))
             ));
@@ -192,7 +204,7 @@ impl Scenario {
         if let Some(rate) = slow {
             warnings.push(format!(
                 "ports of {} never send {} in {}, so none of them is ever a victim: write a smaller \
-                 `switch.scheme.counting_number`, or `k_spfc` instead",
+                 `{path}.counting_number`, or `k_spfc` instead",
                 display(rate),
                 display(settings.counting_number(rate)),
                 display(period)
@@ -207,7 +219,7 @@ impl Scenario {
         {
             warnings.push(format!(
                 "ports of {} cannot send {} before the run ends at {}, so none of them is ever a victim: write a shorter \
-                 `switch.scheme.period`",
+                 `{path}.period`",
                 display(rate),
                 display(settings.counting_number(rate)),
                 display(self.duration)
@@ -217,7 +229,7 @@ impl Scenario {
         if let Some(rate) = rates().find(|&rate| settings.counting_number(rate) < frame) {
             warnings.push(format!(
                 "a port of {2} is a victim with {0} in {1}, which is less than one packet ({3}): each port that packets \
-                 depart from is one; write a larger `switch.scheme.counting_number`, or a smaller `k_spfc`",
+                 depart from is one; write a larger `{path}.counting_number`, or a smaller `k_spfc`",
                 display(settings.counting_number(rate)),
                 display(period),
                 display(rate),

@@ -56,7 +56,7 @@ fn old_keys_resolve_to_the_scheme() {
         let (old, new) = (good(&format!("{old}\n")), good(new));
         assert_eq!(old.to_toml(), new.to_toml());
         assert_eq!(old, new, "equality ignores how a file is written");
-        assert!(note(&old).contains("which the next release refuses"), "{}", note(&old));
+        assert!(note(&old).contains("; the next release will refuse "), "{}", note(&old));
         assert_eq!(note(&new), "");
     }
     let ofc = good(&format!("{STATIC}\nbackpressure = {{ kind = \"ofc\" }}"));
@@ -67,7 +67,7 @@ fn old_keys_resolve_to_the_scheme() {
 fn notes_say_what_to_write() {
     let scenario = good("headroom = { kind = \"dsh\", bytes = \"9kB\", shared_headroom = false }");
     assert_snapshot!(note(&scenario), @r#"
-    error: `switch.headroom` chooses a scheme, which the next release refuses
+    error: `switch.headroom` of kind "dsh" is an old key; the next release will refuse it
      --> bad.toml:2:1
       |
     2 | headroom = { kind = "dsh", bytes = "9kB", shared_headroom = false }
@@ -76,7 +76,7 @@ fn notes_say_what_to_write() {
       = help: write `switch.scheme = { kind = "dsh", shared_headroom = false }` and `switch.headroom = { kind = "sih", bytes = "9kB" }` instead
     "#);
     assert_snapshot!(note(&good("threshold = { kind = \"spfc\", alpha = 1 }")), @r#"
-    error: `switch.threshold` chooses a scheme, which the next release refuses
+    error: `switch.threshold` of kind "spfc" is an old key; the next release will refuse it
      --> bad.toml:2:1
       |
     2 | threshold = { kind = "spfc", alpha = 1 }
@@ -84,6 +84,43 @@ fn notes_say_what_to_write() {
       |
       = help: write `switch.scheme = { kind = "spfc" }` and `switch.threshold = { kind = "dt", alpha = 1 }` instead
     "#);
+    assert_snapshot!(note(&good("backpressure = { kind = \"bfc\", queues = 4 }")), @r#"
+    error: `switch.backpressure` is an old key; the next release will refuse it
+     --> bad.toml:2:1
+      |
+    2 | backpressure = { kind = "bfc", queues = 4 }
+      | ^^^^^^^^^^^^
+      |
+      = help: write `switch.scheme = { kind = "bfc", queues = 4 }` instead, and remove `switch.backpressure`
+    "#);
+}
+
+#[test]
+fn notes_on_dsh_with_spfc_name_all_old_keys_and_kept_parts() {
+    let spfc = "threshold = { kind = \"spfc\", alpha = 1 }";
+    assert_snapshot!(note(&good(&format!("headroom = {{ kind = \"dsh\" }}\n{spfc}"))), @r#"
+    error: `switch.headroom` of kind "dsh" and `switch.threshold` of kind "spfc" are old keys; the next release will refuse them
+     --> bad.toml:2:1
+      |
+    2 | headroom = { kind = "dsh" }
+      | ^^^^^^^^
+      |
+      = help: write `switch.scheme = { kind = "dsh", victims = {} }` and `switch.threshold = { kind = "dt", alpha = 1 }` instead, and remove `switch.headroom`
+    "#);
+    let dsh = "headroom = { kind = \"dsh\", bytes = \"9kB\" }";
+    let both = note(&good(&format!("{spfc}\n{dsh}")));
+    for part in [
+        "`switch.threshold = { kind = \"dt\", alpha = 1 }`",
+        "`switch.headroom = { kind = \"sih\", bytes = \"9kB\" }`",
+    ] {
+        assert!(both.contains(part), "{both}");
+    }
+    assert!(!both.contains("remove"), "{both}");
+    let neither = note(&good("threshold = { kind = \"spfc\" }\nheadroom = { kind = \"dsh\" }"));
+    assert!(
+        neither.contains("and remove `switch.threshold` and `switch.headroom`"),
+        "in the order of the file: {neither}"
+    );
 }
 
 #[test]
@@ -98,7 +135,7 @@ fn overrides_may_be_old_keys() {
     assert_snapshot!(
         sets(&["switch.scheme.kind=bfc", "switch.backpressure={ kind = \"ofc\" }"]).unwrap_err(),
         @r#"
-        error: `switch.backpressure` chooses a scheme, and `switch.scheme`
+        error: `switch.backpressure` and `switch.scheme` each choose a scheme
          --> --set:1:8
           |
         1 | switch.backpressure={ kind = "ofc" }
@@ -113,7 +150,7 @@ fn overrides_may_be_old_keys() {
 fn second_choices_of_a_scheme_are_refused_at_their_place() {
     let (bfc, dsh) = ("backpressure = { kind = \"bfc\" }", "headroom = { kind = \"dsh\" }");
     assert_snapshot!(report(&with(&format!("{bfc}\n{dsh}"))), @r#"
-    error: `switch.headroom` chooses a scheme, and `switch.backpressure`
+    error: `switch.headroom` and `switch.backpressure` each choose a scheme
      --> bad.toml:3:1
       |
     3 | headroom = { kind = "dsh" }
@@ -122,7 +159,7 @@ fn second_choices_of_a_scheme_are_refused_at_their_place() {
       = help: a switch runs one scheme: write `switch.scheme` only
     "#);
     assert_snapshot!(report(&with(&format!("{dsh}\nscheme = {{ kind = \"bfc\" }}"))), @r#"
-    error: `switch.scheme` chooses a scheme, and `switch.headroom`
+    error: `switch.scheme` and `switch.headroom` each choose a scheme
      --> bad.toml:3:1
       |
     3 | scheme = { kind = "bfc" }
@@ -135,7 +172,7 @@ fn second_choices_of_a_scheme_are_refused_at_their_place() {
     let less = "headroom = { kind = \"oversubscribed\" }";
     for keys in [[bfc, rule], [bfc, spfc], [rule, spfc], [rule, dsh], [spfc, less], [bfc, less]] {
         let report = report(&with(&keys.join("\n")));
-        assert!(report.contains("chooses a scheme, and `switch."), "{report}");
+        assert!(report.contains("` each choose a scheme"), "{report}");
         assert!(report.contains("bad.toml:3:1"), "{report}");
     }
 }

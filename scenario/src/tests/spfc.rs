@@ -134,6 +134,20 @@ fn a_period_or_a_counting_number_that_makes_little_sense_is_reported() {
     assert_eq!(all.iter().filter(|warning| warning.contains("1B")).count(), 1, "{all:?}");
 }
 
+#[test]
+fn warnings_about_victims_of_dsh_name_their_table() {
+    for (keys, part) in [
+        ("period = \"10us\"", "write a longer `switch.scheme.victims.period`"),
+        ("period = \"86400s\"", "write a shorter `switch.scheme.victims.period`"),
+        ("counting_number = \"300kB\"", "write a smaller `switch.scheme.victims.counting_number`"),
+        ("counting_number = \"1B\"", "write a larger `switch.scheme.victims.counting_number`"),
+    ] {
+        let scenario = good(&format!("scheme = {{ kind = \"dsh\", victims = {{ {keys} }} }}"));
+        let warnings = scenario.warnings_of_spfc();
+        assert!(warnings.len() == 1 && warnings[0].contains(part), "{keys}: {warnings:?}");
+    }
+}
+
 /// Links in a chain, with a delay of a day each.
 #[test]
 fn a_default_period_of_more_than_a_day_is_refused() {

@@ -1,7 +1,7 @@
 //! States of ingress ports or queues, if the scheme has states: reports changes to the observer.
 //!
 //! A state is a function of time, so any reader computes it, and nothing runs at the end of a period. Only the observer
-//! needs the instant of a change: each victim has a timer for it. `results/src/port_state.rs` has the rows. A change of
+//! needs the instant of a change: each victim has a timer for it. `results/src/tables/pauses.rs` has the rows. A change of
 //! SPFC's circuit also changes the model in `fabric-core/src/scheme/spfc/tests/properties.rs`.
 
 use fabric_core::hop_control::{PauseEvent, PauseLevel};

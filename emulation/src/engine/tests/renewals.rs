@@ -16,7 +16,7 @@ use crate::engine::switch_recorder::{Followed, SwitchRecorder};
 #[test]
 fn a_port_that_its_renewal_turns_on_was_off_until_then() {
     let text = star("", &flow("h1", "h0", 1)).to_toml();
-    let text = text.replace("kind = \"sih\"", "kind = \"dsh\"");
+    let text = text.replace("kind = \"pfc\"", "kind = \"dsh\"");
     let scenario = scenario(&text.replace("distributions = false", "distributions = true"));
     let engine = engine(&scenario);
     let tables = engine.switch(SwitchId(0)).tables();

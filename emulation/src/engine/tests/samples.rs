@@ -32,7 +32,7 @@ fn writing_to<'a>(folder: &Path, scenario: &'a Scenario) -> Engine<'a, MemoryWir
 /// A switch whose ports have their own counters.
 fn dsh_star() -> Scenario {
     let text = star("", &flow("h1", "h0", 1)).to_toml();
-    scenario(&text.replace("kind = \"sih\"", "kind = \"dsh\""))
+    scenario(&text.replace("kind = \"pfc\"", "kind = \"dsh\""))
 }
 
 fn ingress(switch: &Switch<FrameId>, port: u32, class: Priority) -> Ingress<'_, SwitchTables> {
