@@ -150,12 +150,19 @@ fn a_run_that_is_not_what_it_claims_exits_with_1() {
 #[test]
 fn a_run_whose_switches_drop_lossless_packets_exits_with_1_and_names_the_limit() {
     let incast = shipped("incast");
-    for (headroom, reason, key) in [
-        ("sih\", bytes=\"1200B", "headroom-exhausted", "`switch.headroom.bytes`"),
-        ("oversubscribed\", ratio=\"64", "headroom-pool-exhausted", "`switch.headroom.ratio`"),
+    for (set, reason, key) in [
+        (
+            "switch.headroom={ kind=\"sih\", bytes=\"1200B\" }",
+            "headroom-exhausted",
+            "`switch.headroom.bytes`",
+        ),
+        (
+            "switch.scheme={ kind=\"oversubscribed\", ratio=\"64\" }",
+            "headroom-pool-exhausted",
+            "`switch.scheme.ratio`",
+        ),
     ] {
-        let set = format!("switch.headroom={{ kind=\"{headroom}\" }}");
-        let run = ["run", &incast, "--datapath", "memory", "--set", &set];
+        let run = ["run", &incast, "--datapath", "memory", "--set", set];
         let shown = finish(&mut xoff(run)).assert_code(1).stdout;
         assert!(shown.contains("8 of 8 flows completed") && shown.contains("books balanced"));
         let summary = json(&finish(xoff(run).arg("--json")).assert_code(1).stdout);
