@@ -24,7 +24,7 @@ const OBSERVED: [&str; 10] = [
     "results.port_queues=true",
     "results.queue_counters=true",
     "results.thresholds=true",
-    "results.throughput={}",
+    "results.throughput={interval=\"20us\"}",
 ];
 /// Committed files that the sources generate.
 const GENERATED: [&str; 1] = ["docs/results.md"];
@@ -207,7 +207,7 @@ impl Probes<'_> {
             let files = self.files_of(scenario, &[], &["--datapath", "kernel"])?;
             self.note_all(&format!("kernel/{scenario}"), &files)?;
         }
-        let observed = shortened(scenario)?.into_iter().chain(OBSERVED.map(str::to_owned));
+        let observed = settings.into_iter().chain(OBSERVED.map(str::to_owned));
         let observed: Vec<String> = observed.collect();
         let files = self.files_of(scenario, &observed, &["--threads", "3"])?;
         self.note_all(&format!("observed/{scenario}"), &files)
@@ -229,9 +229,8 @@ impl Probes<'_> {
         arguments.extend(options);
         arguments.extend(settings.iter().flat_map(|setting| ["--set", setting.as_str()]));
         let answer = self.run(&arguments)?;
-        if !out.is_dir() {
-            return Ok(BTreeMap::from([("refusal".to_owned(), answer)]));
-        }
+        let answer = String::from_utf8_lossy(&answer);
+        ensure!(out.is_dir(), "{scenario} with {settings:?} left no results: {answer}");
         let mut files = BTreeMap::new();
         for entry in std::fs::read_dir(&out)? {
             let entry = entry?;
