@@ -62,7 +62,7 @@ fn an_error_in_the_middle_of_a_deployment_leaves_nothing() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
     // From the first namespaces over programs and attachments to the hosts' sockets.
-    for files in [12, 20, 28, 36, 44, 52, 60, 68, 76, 84, 92] {
+    for files in [16, 20, 28, 36, 44, 52, 60, 68, 76, 84, 92] {
         let (scenario, out) = (shipped("incast"), folder.path("results"));
         let mut run = xoff(["run", &scenario, "--out", &out]);
         let finished = finish(limit(&mut run, libc::RLIMIT_NOFILE, files));
