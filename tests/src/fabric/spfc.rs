@@ -202,6 +202,7 @@ pub fn a_storm_at_a_victims_receiver(run: Runner) {
         "host.retransmission_timeout=50ms",
         "switch.buffer=150kB",
         "switch.scheme={ kind = \"spfc\", period = \"400us\", counting_number = \"20kB\" }",
+        "switch.threshold={ kind = \"dt\" }",
         "switch.watchdog={ action = \"drop\", detection_time = \"200us\", poll_interval = \"10us\" }",
         "duration=1ms",
         "storms=[{ host = \"h2\", priorities = [3], at = \"50us\" }]",
@@ -226,7 +227,11 @@ pub fn a_storm_at_a_victims_receiver(run: Runner) {
 /// the millisecond in which these have left.
 pub fn ports_of_unequal_rate(run: Runner) {
     let text = funnel(&(flow("h0", "h1", 8, 3) + &flow("h2", "h1", 400, 3)));
-    let run = run(&text, &["switch.scheme={ kind = \"spfc\", period = \"1ms\" }"]);
+    let settings = [
+        "switch.scheme={ kind = \"spfc\", period = \"1ms\" }",
+        "switch.threshold={ kind = \"dt\" }",
+    ];
+    let run = run(&text, &settings);
     run.assert_lossless();
     assert_states(&run);
     let states = run.table("port_states.csv");

@@ -50,8 +50,10 @@ pub fn take(xoff: &Path) -> Result<Record> {
         probes.resolved(scenario)?;
     }
     for scenario in &scenarios {
-        eprintln!("{scenario}");
-        probes.results(scenario)?;
+        if has_flows(scenario)? {
+            eprintln!("{scenario}");
+            probes.results(scenario)?;
+        }
     }
     for paper in papers()? {
         eprintln!("{paper}");
@@ -104,10 +106,19 @@ fn is_of_first_folder(scenario: &str) -> bool {
     scenario.matches('/').count() == 1
 }
 
+fn read(scenario: &str) -> Result<toml::Table> {
+    let text = std::fs::read_to_string(workspace::root().join(scenario))?;
+    text.parse().with_context(|| scenario.to_owned())
+}
+
+/// Returns false for scenarios of live fabrics, which cannot run.
+fn has_flows(scenario: &str) -> Result<bool> {
+    Ok(read(scenario)?.contains_key("flows"))
+}
+
 /// Settings with which a scenario ends soon.
 fn shortened(scenario: &str) -> Result<Vec<String>> {
-    let text = std::fs::read_to_string(workspace::root().join(scenario))?;
-    let table: toml::Table = text.parse().with_context(|| scenario.to_owned())?;
+    let table = read(scenario)?;
     let mut settings = vec![format!("duration={SHORT}")];
     let flows = table.get("flows").and_then(toml::Value::as_array);
     for (at, flows) in flows.into_iter().flatten().enumerate() {
