@@ -45,7 +45,11 @@ link_priorities = true
 const VARIANTS: [&[&str]; 3] = [
     &[],
     &["switch.scheme.kind=bfc", "results.held_flows=true", "results.thresholds=false"],
-    &["switch.scheme={kind=\"spfc\"}", "switch.headroom={kind=\"adaptive\"}"],
+    &[
+        "switch.scheme={kind=\"spfc\"}",
+        "switch.threshold={kind=\"dt\"}",
+        "switch.headroom={kind=\"adaptive\"}",
+    ],
 ];
 
 /// Asserts that Parquet has the rows that CSV has, numbers with decimal places to the precision of floats.
