@@ -16,7 +16,7 @@ fn completion(run: &Run, label: &str) -> u64 {
 pub fn a_flow_passes_paused_ones(run: Runner) {
     let ofc = run(FIG01, &[CAPTURE_ALL]);
     // With the same thresholds.
-    let pfc = run(&FIG01.replace("backpressure = ", "# backpressure = "), &[]);
+    let pfc = run(&FIG01.replace("scheme = ", "# scheme = "), &[]);
     let by_hosts = run(FIG01, &["host.flow_pauses=false"]);
     for run in [&ofc, &pfc, &by_hosts] {
         run.assert_lossless();
@@ -178,6 +178,6 @@ pub fn measures_distinguish_congested_flows(run: Runner) {
     }
     let without = run(&scenario, &[]);
     assert!(without.summary.port_queues.is_none() && without.summary.flow_tables.is_none());
-    let pfc = run(&FIG01.replace("backpressure = ", "# backpressure = "), &[keys[1]]);
+    let pfc = run(&FIG01.replace("scheme = ", "# scheme = "), &[keys[1]]);
     assert!(pfc.summary.flow_pauses.is_none() && pfc.summary.port_queues.is_some());
 }
