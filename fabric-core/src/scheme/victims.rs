@@ -12,7 +12,7 @@
 //! | [`Scheme::at_departure`] | [`count`] |
 //! | [`Scheme::after_departure`], [`Scheme::renewal`] | [`resumed`] for each order |
 //! | [`Scheme::observe`] | [`threshold_of_normal`]: a victim's threshold needs no control plane |
-//! | [`Watched::states`], [`Watched::state`], [`Watched::tick`], [`Scheme::room`] | [`states`], [`state`], [`tick_of`], [`lines`] |
+//! | [`Watched::states`](super::Watched::states), [`Watched::state`](super::Watched::state), [`Watched::tick`](super::Watched::tick), [`Scheme::room`] | [`states`], [`state`], [`tick_of`], [`lines`] |
 //!
 //! A queue that is OFF is not a victim, and neither is its port: its PAUSE has reset the state. So the threshold that
 //! ends a pause is equal in all periods, and a packet that is dropped, which does not depart, need not tick.

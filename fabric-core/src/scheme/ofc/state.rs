@@ -136,7 +136,7 @@ pub struct FlowEntry {
     pub hash: Cell32,
     /// Packets of the flow in the switch.
     pub packets: Cell32,
-    /// [`PAUSED`], [`TOLD`], [`RESUMES_NEXT`], [`TAKEN`] and [`AGE`]; the flow's priority at
+    /// [`PAUSED`], [`REPORTED`], [`RESUMES_NEXT`], [`TAKEN`] and [`AGE`]; the flow's priority at
     /// [`PRIORITY_AT`], its ingress port at [`INGRESS_AT`].
     pub state: Cell32,
     /// For a flow reported to the neighbour: switch-wide number plus 1 of the flow reported before
