@@ -103,7 +103,7 @@ fn routes_that_cannot_change() {
     let down = "kind = \"down\"\nwire = \"h0-s0\"\nreroute = true";
     let bfc = "[switch]\nbackpressure = { kind = \"bfc\" }";
     let hpcc = "[host]\ntransport = { kind = \"roce-rc\", congestion_control = \"hpcc\" }";
-    for (more, part) in [(bfc, "`switch.scheme` follows"), (hpcc, "stamps of a path")] {
+    for (more, part) in [(bfc, "follows flows by their ports"), (hpcc, "stamps of a path")] {
         let (title, at) = wrong_with(down, more);
         assert!(title.contains(part), "{title}");
         assert_eq!(at, "true");
