@@ -29,7 +29,8 @@ fn main() {
 
 const FITS: &str = "a String takes every write";
 
-/// Returns the paper's place among the papers, which has a line of its own; `None` if the folder has no `paper.toml`.
+/// Reads the paper's place among the papers from the line `place = NUMBER`. Returns `None` if the folder has no
+/// `paper.toml`.
 fn place(paper: &Path) -> Option<u32> {
     let text = fs::read_to_string(paper).ok()?;
     let place = text.lines().find_map(|line| line.strip_prefix("place = ")?.parse().ok());

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use emulation::run::table_format;
 use results::Summary;
-use results::query::{Kind, Quantity};
+use results::query::{Scalar, ScalarKind};
 use scenario::{Expectation, Plain, Refusal, Scenario, ScenarioError, Subject};
 
 pub use lent_folder::LentFolder;
@@ -83,11 +83,11 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
 
 /// Reads a value of the file as the kind with which it is compared.
 fn read(
-    kind: Kind,
+    kind: ScalarKind,
     value: &Plain,
     key: &str,
     expectation: &Expectation,
-) -> Result<Quantity, ScenarioError> {
+) -> Result<Scalar, ScenarioError> {
     value::read(kind, value)
         .map_err(|Refusal { title, help, .. }| expectation.written.error(key, &title, &help))
 }

@@ -62,7 +62,7 @@ impl<'a> HostSettings<'a> {
             pause_response: settings.pause_response.at(link_rate),
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
-            obeys_flow_pauses: self.scenario.switch.ofc().is_some() && settings.flow_pauses,
+            obeys_flow_pauses: self.scenario.switch.pauses_flows() && settings.flow_pauses,
             obeys_rates: self.scenario.switch.sends_rates(),
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: settings.scheduler,

@@ -296,9 +296,9 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
     };
     let options = RecordOptions {
         flow_queues: scenario.switch.pauses_queues().then_some(results.queue_period.to_nanos()),
-        flow_tables: results.flow_tables && scenario.switch.ofc().is_some(),
+        flow_tables: results.flow_tables && scenario.switch.pauses_flows(),
         port_queues: results.port_queues,
-        port_states: scenario.switch.spfc().is_some(),
+        port_states: scenario.switch.has_port_states(),
         watchdog: scenario.switch.watchdog.is_some(),
         flow_size_bins: results.flow_size_bins.clone(),
         capacities: capacities(scenario),
@@ -392,7 +392,7 @@ pub(crate) fn claim(
     let options = ResultsOptions {
         tables: tables::written(scenario).map(|table| table.name).collect(),
         format: table_format(scenario),
-        port_states: scenario.switch.spfc().is_some(),
+        port_states: scenario.switch.has_port_states(),
         flow_trace_rows: scenario.results.flow_trace.as_ref().map(|trace| trace.rows),
         wires,
         snap_bytes: 0,

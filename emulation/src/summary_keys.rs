@@ -52,18 +52,18 @@ pub fn fullest(scenario: &Scenario) -> Summary {
     let queue_pauses = pauses_queues.then(QueuePauseTotals::default);
     let flow_queues = pauses_queues.then(FlowQueueTotals::default);
     let active_flows = pauses_queues.then(ActiveFlows::default);
-    let port_states = scenario.switch.spfc().map(|_| PortStateTotals::default());
+    let port_states = scenario.switch.has_port_states().then(PortStateTotals::default);
     let faults = (!scenario.faults.is_empty()).then(FaultTotals::default);
     let link_bytes = scenario.results.link_bytes.then(LinkBytes::default);
     let part = FlowPart { flows: label.clone(), labels: labels.clone() };
     let mut summary = Summary {
         switch_buffer_bytes: by_switch(scenario, buffer_bytes),
-        flow_pauses: scenario.switch.ofc().map(|_| FlowPauseTotals {
+        flow_pauses: scenario.switch.pauses_flows().then(|| FlowPauseTotals {
             congested: part.clone(),
             uncongested: part,
             ..FlowPauseTotals::default()
         }),
-        flow_tables: (scenario.results.flow_tables && scenario.switch.ofc().is_some())
+        flow_tables: (scenario.results.flow_tables && scenario.switch.pauses_flows())
             .then(FlowTables::default),
         port_queues: scenario.results.port_queues.then(|| PortQueues {
             labels: labels.keys().map(|label| (label.clone(), MeanQueue::default())).collect(),

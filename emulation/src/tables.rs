@@ -13,14 +13,14 @@ const CONDITIONS: [Condition; 16] = [
     ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
     ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
     ("port_states", "switch.scheme of kind \"spfc\", or \"dsh\" with `victims`", |it| {
-        it.switch.spfc().is_some()
+        it.switch.has_port_states()
     }),
     ("egress_queues", "switch.flow_queues, or switch.scheme of kind \"bfc\" or \"ofc\"", |it| {
         it.switch.spread().next().is_some()
     }),
     ("flow_queues", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
     ("queue_pauses", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("flow_pauses", "switch.scheme of kind \"ofc\"", |it| it.switch.ofc().is_some()),
+    ("flow_pauses", "switch.scheme of kind \"ofc\"", |it| it.switch.pauses_flows()),
     ("rates", "switch.scheme of kind \"gfc\" or \"gfc-ofc\"", |it| it.switch.sends_rates()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),

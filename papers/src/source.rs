@@ -69,7 +69,7 @@ pub enum Source {
     Other(Reader),
 }
 
-/// Function that reads a number from a run and its folder; `None` if the run has none.
+/// Function that reads a number from a run and its folder, or returns `None` if the run lacks the number.
 pub type Reader = fn(&RunResult, &Path) -> Option<Number>;
 
 /// Paused neighbours of switches.

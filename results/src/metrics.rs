@@ -17,7 +17,7 @@ const BY_REASON: &str = "drops.by_reason.";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics(pub BTreeMap<String, Number>);
 
-/// A number of one run, or the reason why it has none.
+/// A number of one run, or the reason for its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
     /// The number.

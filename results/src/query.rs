@@ -1,6 +1,6 @@
 //! Queries: a number computed from the rows of a table, or a value of the summary, with its unit.
 
-mod kind;
+mod scalar;
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::number::Number;
 use super::report::{count, counted};
 use super::table_reader::{TableError, TableReader};
 
-pub use kind::{Kind, Quantity};
+pub use scalar::{Scalar, ScalarKind};
 
 /// Function that aggregates a column's fields. Empty fields do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,15 +59,15 @@ pub struct Query<'a> {
     /// Function that aggregates the fields.
     pub aggregate: Aggregate,
     /// Values that rows must have in these columns.
-    pub filter: Vec<(&'a Column<'a>, Quantity)>,
+    pub filter: Vec<(&'a Column<'a>, Scalar)>,
 }
 
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The value, or the reason why there is none.
-    pub value: Result<Quantity, String>,
-    /// The rows that it was computed from, in words that follow the name of the file.
+    /// The value, or the reason for its absence.
+    pub value: Result<Scalar, String>,
+    /// Source rows of the value, in words that follow the name of the file.
     pub rows: String,
 }
 
@@ -92,13 +92,13 @@ impl Query<'_> {
         let filter = self
             .filter
             .iter()
-            .map(|(column, value)| Ok((place(column)?, Kind::from_column(column), value)));
+            .map(|(column, value)| Ok((place(column)?, ScalarKind::from_column(column), value)));
         let filter = filter.collect::<Result<Vec<_>, String>>()?;
         let mut rows = Selection { noun: table.noun(), ..Selection::default() };
         while table.advance().map_err(failed)? {
             rows.all += 1;
             let number = table.number();
-            let fits = |(place, kind, value): &(usize, Kind, &Quantity)| {
+            let fits = |(place, kind, value): &(usize, ScalarKind, &Scalar)| {
                 kind.parse(table.field(*place)).as_ref() == Some(*value)
             };
             if !filter.iter().all(fits) {
@@ -108,7 +108,7 @@ impl Query<'_> {
             rows.first.get_or_insert(number);
             let field = column.map_or("", |place| table.field(place));
             rows.filled += u64::from(column.is_none() || !field.is_empty());
-            if let Some(Quantity::Number(value)) = Kind::Number.parse(field) {
+            if let Some(Scalar::Number(value)) = ScalarKind::Number.parse(field) {
                 rows.fields.push((value, number));
             }
         }
@@ -140,7 +140,7 @@ impl Selection {
         let noun = self.noun;
         let first = self.first.map_or_else(String::new, |it| format!(", the first in {noun} {it}"));
         let rows = format!(", {of_all}{first}");
-        let number = |number, rows| Answer { value: Ok(Quantity::Number(number)), rows };
+        let number = |number, rows| Answer { value: Ok(Scalar::Number(number)), rows };
         let sum = Number(self.fields.iter().map(|(number, _)| number.0).sum());
         match aggregate {
             Aggregate::Count => {

@@ -202,9 +202,9 @@ pub const SUMMARY_KEYS: &[Key] = &[
         about: "By the flows' label: `flows` (as in `fct_by_size.csv`), `completed`, and their \
                 `fct_ns` and `slowdown` as above; with `results.size_classes` also `sizes`.",
     },
-    Key { name: "pause_frames", about: "PAUSE frames decided on, refreshes included." },
+    Key { name: "pause_frames", about: "Decisions to send a PAUSE frame, refreshes included." },
     Key { name: "pause_refresh_frames", about: "PAUSE frames that only renewed the quanta." },
-    Key { name: "resume_frames", about: "RESUME frames decided on." },
+    Key { name: "resume_frames", about: "Decisions to send a RESUME frame." },
     Key {
         name: "paused_ns",
         about: "Time in which pauses were in effect, as seen by the paused senders: the sum of \
@@ -212,24 +212,26 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "pause_ordered_ns",
-        about: "From each decision to pause to the decision to resume, or to the run's end: the sum \
+        about: "Time from each decision to pause to the decision to resume, or to the run's end: the sum \
                 of `ordered_ns` in `pause_time.csv`.",
     },
     Key {
         name: "pause_ordered_by_level",
-        about: "The same, divided: `queue_ns` while the last decision was by an ingress queue's \
-                occupancy, `port_ns` while it was by a port's (DSH).",
+        about: "`pause_ordered_ns` by the level of the last decision: `queue_ns` for an ingress queue, \
+                `port_ns` for a port (DSH).",
     },
     Key {
         name: "queue_pauses",
-        about: "Pauses of single queues (`switch.scheme` of kind `bfc`): `pauses`, `queues` that were ever paused, \
-                `ordered_ns` from each decision to pause to the decision to resume, or to the run's end, summed \
-                over queues, and `longest_ns`. Null without it.",
+        about: "Pauses of single queues (`switch.scheme` of kind `bfc`): `pauses`, `queues` that were \
+                ever paused, `ordered_ns` from each decision to pause to the decision to resume, or to \
+                the run's end, summed over queues, and `longest_ns`. Null with other schemes.",
     },
     Key {
         name: "flow_queues",
-        about: "Flows and queues of switches with `switch.scheme` of kind `bfc`: `activations`, the number of times that a flow came to have \
-                packets in a switch, and `collisions`, how often its queue held other packets then. Null without it.",
+        about: "Flows and queues of switches with `switch.scheme` of kind `bfc`: `activations`, the \
+                number of times that a flow came to have packets in a switch, and `collisions`, the \
+                number of activations at which the flow's queue held other packets. Null with other \
+                schemes.",
     },
     Key {
         name: "active_flows",
@@ -243,10 +245,12 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "port_states",
-        about: "The key is there only if ports have states (`switch.scheme` of kind `spfc`, or `dsh` with `victims`): `victims`, the number of times that a port became one, \
-                `ports` that ever did, `victim_ns`, their time as victims, summed, and by the state in which they were \
-                decided `pauses_of_victims` and `pauses_of_normal`, the rows of `pauses.csv` that are `xoff`. With \
-                `state_of = \"queue\"` ingress queues instead of ports.",
+        about: "The key is there only if ports have states (`switch.scheme` of kind `spfc`, or `dsh` \
+                with `victims`): `victims`, the number of times that a port became a victim; `ports`, \
+                the number of ports that were ever victims; `victim_ns`, the sum of their time as \
+                victims; `pauses_of_victims` and `pauses_of_normal`, rows `xoff` of `pauses.csv` by the \
+                state in which they were decided. With `state_of = \"queue\"` ingress queues instead of \
+                ports.",
     },
     Key {
         name: "buffer_bytes",
@@ -256,8 +260,8 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "switch_buffer_bytes",
-        about: "The same by switch, from `results.from` to `results.to` if they are given. The key is there only with \
-                `results.occupancy`.",
+        about: "`buffer_bytes` of each switch, from `results.from` to `results.to` if they are given. \
+                The key is there only with `results.occupancy`.",
     },
     Key {
         name: "link_bytes",
@@ -284,10 +288,12 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "deadlock",
-        about: "Cycles of paused queues (see `deadlocks.csv`): `deadlocks` counts those that were \
-                confirmed, `surviving_refresh` those of them that are deadlocks with `resume_test = \"refresh\"`, too, `first_onset_ns` is the first onset among all confirmed ones (null if there are none), \
-                `at_end` whether one lasted until the run's end; `dissolved` counts the cycles \
-                that dissolved unconfirmed, `undecided` those that the run's end found so.",
+        about: "Cycles of paused queues (see `deadlocks.csv`). `deadlocks` counts confirmed cycles, \
+                `surviving_refresh` confirmed cycles that are also deadlocks with `resume_test = \
+                \"refresh\"`. `first_onset_ns` is the earliest onset of a confirmed cycle (null without \
+                any). `at_end` is true if a confirmed cycle lasted until the run's end. `dissolved` \
+                counts cycles that dissolved unconfirmed, `undecided` unconfirmed cycles at the run's \
+                end.",
     },
     Key {
         name: "watchdog",
@@ -334,8 +340,8 @@ pub const SUMMARY_KEYS: &[Key] = &[
     Key { name: "retransmitted_packets", about: "Data packets sent again." },
     Key {
         name: "drops",
-        about: "Frames that went no further: `by_reason`, and totals by class: `policy`, `frame`, \
-                `ignored`, `substrate`, `injected`, and `watchdog` with `switch.watchdog` (see `drops.csv`).",
+        about: "Dropped and lost frames: `by_reason`, and totals by class: `policy`, `frame`, `ignored`, \
+                `substrate`, `injected`, and `watchdog` with `switch.watchdog` (see `drops.csv`).",
     },
     Key {
         name: "faults",
@@ -343,9 +349,9 @@ pub const SUMMARY_KEYS: &[Key] = &[
                 that was down, so they were lost), `delayed` and `slowed` (by each fault, if several do it); and `reroutes`, the \
                 number of times that switches got other routes. Null without faults.",
     },
-    Key { name: "buffer_max_bytes", about: "Most bytes that each switch held at once." },
-    Key { name: "headroom_max_bytes", about: "Most bytes of headroom in use at once, by switch." },
-    Key { name: "packet_hops", about: "Frames times links crossed, all kinds of frames." },
+    Key { name: "buffer_max_bytes", about: "Maximum of the bytes in the buffer, by switch." },
+    Key { name: "headroom_max_bytes", about: "Maximum of the headroom in use, bytes, by switch." },
+    Key { name: "packet_hops", about: "Sum over all frames of the links that each crossed." },
     Key { name: "emulated_ns", about: "Emulated time at the run's end." },
     Key {
         name: "ended",
@@ -364,26 +370,26 @@ pub const SUMMARY_KEYS: &[Key] = &[
     },
     Key {
         name: "lossless",
-        about: "True if no frame was lost, data or control: every class of `drops` but `ignored` is 0. Without lossless \
-                priorities that was luck. `lossless` says if every frame arrived, whoever took one; the exit code says if \
-                the run did what the scenario asks, and so it is 0 where only the scenario's faults or watchdog took \
-                frames: `drops.injected` and `drops.watchdog` count these, `limits_reached` has packets that a switch \
-                dropped.",
+        about: "True if no frame was lost, data or control: every class of `drops` but `ignored` is 0. \
+                Without lossless priorities a lossless run is luck. Frames that the scenario's faults or \
+                watchdog dropped make `lossless` false, but the exit code stays 0, because the run did \
+                what the scenario asks; `drops.injected` and `drops.watchdog` count these frames. \
+                `limits_reached` lists packets that a switch dropped.",
     },
     Key {
         name: "books",
-        about: "Errors that the final check of the books found; empty if there are none.",
+        about: "Errors that the final check of the books found, as texts; an empty list if the books balance.",
     },
     Key {
         name: "limits_reached",
-        about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, \
-                reason and what to change. Empty when none did; frames that injected faults or a \
-                watchdog took, and those without a route because a fault has taken a link, do not count.",
+        about: "Limits at which a switch dropped packets of lossless priorities: switch, packets, reason \
+                and remedy. Empty if no switch did. Frames lost by injected faults or a watchdog, and \
+                frames without a route after a link failure, do not count.",
     },
     Key {
         name: "truncated",
-        about: "Files that have a bound and end before the run does: their number of rows, what is \
-                missing and what to change. Empty when none does. The run itself is as good as any.",
+        about: "Bounded files that end before the run does: their number of rows, the missing part and \
+                the remedy. Empty without such files. The run itself is complete.",
     },
     Key {
         name: "fidelity",

@@ -336,6 +336,11 @@ impl Switch {
         })
     }
 
+    /// Returns true if ingress ports or queues have states: victim or normal.
+    pub const fn has_port_states(&self) -> bool {
+        self.spfc().is_some()
+    }
+
     /// Returns true if the switch pauses single queues of its neighbours.
     pub const fn pauses_queues(&self) -> bool {
         self.bfc().is_some()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use emulation::summary_keys::{fullest, metric_names};
-use results::query::{Kind, Quantity};
+use results::query::{Scalar, ScalarKind};
 use results::{Sample, Summary};
 use scenario::report::nearest;
 use scenario::{Scenario, ScenarioError, Written};
@@ -17,22 +17,22 @@ const FILE: &str = "summary.json";
 const ENDED: &str = "ended";
 
 /// Values that the summary of a scenario's run can have.
-pub(super) struct Metrics(BTreeMap<String, Kind>);
+pub(super) struct Metrics(BTreeMap<String, ScalarKind>);
 
 impl Metrics {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let paths = metric_names(scenario).into_iter();
         let mut kinds: BTreeMap<_, _> =
-            paths.map(|path| (path.clone(), Kind::from_path(&path))).collect();
+            paths.map(|path| (path.clone(), ScalarKind::from_path(&path))).collect();
         for path in truths(&fullest(scenario)).into_keys() {
-            kinds.insert(path, Kind::Truth);
+            kinds.insert(path, ScalarKind::Truth);
         }
-        kinds.insert(ENDED.into(), Kind::Text);
+        kinds.insert(ENDED.into(), ScalarKind::Text);
         Self(kinds)
     }
 
     /// Returns the kind of a value, or an error if the summary has no such value.
-    pub(super) fn kind(&self, path: &str, written: &Written) -> Result<Kind, ScenarioError> {
+    pub(super) fn kind(&self, path: &str, written: &Written) -> Result<ScalarKind, ScenarioError> {
         if let Some(kind) = self.0.get(path) {
             return Ok(*kind);
         }
@@ -86,13 +86,13 @@ impl Found {
 
     pub(super) fn value(&self, path: &str) -> Finding {
         if path == ENDED {
-            return Finding::new(Quantity::Text(self.ended.clone()), FILE.into());
+            return Finding::new(Scalar::Text(self.ended.clone()), FILE.into());
         }
         if let Some(truth) = self.truths.get(path) {
-            return Finding::new(Quantity::Truth(*truth), FILE.into());
+            return Finding::new(Scalar::Truth(*truth), FILE.into());
         }
         match self.numbers.sample(path) {
-            Sample::Of(number) => Finding::new(Quantity::Number(number), FILE.into()),
+            Sample::Of(number) => Finding::new(Scalar::Number(number), FILE.into()),
             Sample::Incomplete => {
                 let done = |key| self.numbers.value(key).map_or(String::new(), |it| it.to_string());
                 let (completed, total) = (done("flows_completed"), done("flows_total"));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emulation::run::table_format;
 use emulation::tables::missing_setting;
-use results::query::{Aggregate, Answer, Kind, Query};
+use results::query::{Aggregate, Answer, Query, ScalarKind};
 use results::{Column, Counter, Number, PauseRow, Table};
 use scenario::document::suggestion;
 use scenario::{Plain, Refusal, Scenario, ScenarioError, Written};
@@ -40,16 +40,21 @@ impl Known {
         }
         let table = Table::find(name).expect("a scenario names no other tables");
         let columns = match name {
-            "pauses" => PauseRow::columns(scenario.switch.spfc().is_some()),
+            "pauses" => PauseRow::columns(scenario.switch.has_port_states()),
             _ => table.columns,
         };
         let file = table_format(scenario).file(name);
         Ok(Self { name: name.to_owned(), csv_file: table.file, file, columns })
     }
 
-    fn column(&self, name: &str, key: &str, written: &Written) -> Result<Kind, ScenarioError> {
+    fn column(
+        &self,
+        name: &str,
+        key: &str,
+        written: &Written,
+    ) -> Result<ScalarKind, ScenarioError> {
         if let Some(column) = self.find(name) {
-            return Ok(Kind::from_column(column));
+            return Ok(ScalarKind::from_column(column));
         }
         let title = format!("{} has no column `{name}`", self.file);
         let names = self.columns.iter().map(|column| column.name);
@@ -122,11 +127,11 @@ impl Known {
         column: Option<&str>,
         aggregate: Aggregate,
         written: &Written,
-    ) -> Result<Kind, ScenarioError> {
-        let Some(column) = column else { return Ok(Kind::Number) };
+    ) -> Result<ScalarKind, ScenarioError> {
+        let Some(column) = column else { return Ok(ScalarKind::Number) };
         let kind = self.column(column, "column", written)?;
         match aggregate {
-            Aggregate::Count => Ok(Kind::Number),
+            Aggregate::Count => Ok(ScalarKind::Number),
             _ if kind.has_order() => Ok(kind),
             _ => {
                 let name = aggregate.name();
@@ -152,7 +157,7 @@ impl Known {
         let find = |name: &str| self.find(name).expect("`check` has accepted it");
         let filter = filter.iter().map(|(name, value)| {
             let column = find(name);
-            let value = value::read(Kind::from_column(column), value);
+            let value = value::read(ScalarKind::from_column(column), value);
             (column, value.expect("`check` has accepted it"))
         });
         let (column, filter) = (column.map(find), filter.collect());

@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use results::query::{Kind, Quantity};
+use results::query::{Scalar, ScalarKind};
 use results::{Style, TableFormat};
 use scenario::{Expectation, Subject};
 use serde::Serialize;
 
 /// Value of an expectation's subject.
 pub(super) struct Finding {
-    value: Result<Quantity, String>,
+    value: Result<Scalar, String>,
     look: String,
 }
 
 impl Finding {
     /// Makes a finding of a value and its location.
-    pub(super) const fn new(value: Quantity, look: String) -> Self {
+    pub(super) const fn new(value: Scalar, look: String) -> Self {
         Self { value: Ok(value), look }
     }
 
@@ -49,8 +49,8 @@ impl Verdict {
 
 pub(super) fn judge(
     expectation: &Expectation,
-    kind: Kind,
-    value: &Quantity,
+    kind: ScalarKind,
+    value: &Scalar,
     finding: Finding,
     format: TableFormat,
 ) -> Verdict {

@@ -8,7 +8,7 @@ use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
-use host_agent::{FlowRequest, Host, ResponderRequest};
+use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest};
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::PfcSent;
 use topology::{HostId, NodeId, WireId};
@@ -458,7 +458,10 @@ impl HostNode {
     #[inline(never)]
     fn note_events<W: Wires>(&mut self, core: &mut Core<W>) {
         while let Some(event) = self.host.poll_event() {
-            core.journal.note(event.at(), self.node, Note::Host(event));
+            // The sender's event completes a flow.
+            if !matches!(event, HostEvent::FlowDelivered { .. }) {
+                core.journal.note(event.at(), self.node, Note::Host(event));
+            }
         }
     }
 }

@@ -333,7 +333,7 @@ impl Recorder<'_> {
             HostEvent::PauseReceived { priority, until, quanta, .. } => {
                 self.pause_received(entry, 0, priority, (until, Some(quanta)))
             }
-            HostEvent::FlowDelivered { .. } => Ok(()),
+            HostEvent::FlowDelivered { .. } => unreachable!("it is not noted"),
             HostEvent::FlowCompleted { .. } => unreachable!("the engine acts on it"),
         }
     }

@@ -7,7 +7,8 @@ use crate::queue::QueueSet;
 use crate::tables::Tables;
 use units::Nanos;
 
-/// A scheme between neighbours: pauses that it receives, and frames that it repeats. By default there are none.
+/// Exchange of a scheme with its neighbours: received pauses and repeated frames. The defaults receive no pauses and
+/// repeat no frames.
 pub trait Announces: Sized {
     /// Applies a received hop control frame other than PFC. By default such a frame is the neighbour's error.
     #[inline(always)]

@@ -14,7 +14,7 @@ use crate::tables::{
 
 /// A row that [`Record::add`] takes.
 pub trait Recorded: Row {
-    /// Adds the row to what the record computes of the run, and writes rows of other files, or earlier ones of its own.
+    /// Adds the row to the record's statistics, and writes the rows that must precede it.
     fn before_write(&self, _record: &mut Record) -> Result<(), ResultsError> {
         Ok(())
     }

@@ -26,8 +26,8 @@ tables! {
         /// Flow completion time: from `start_ns` to the arrival of the last packet's ACK at the sender, rounded up.
         /// Empty if the flow did not complete.
         pub fct: Option<Nanos> as fct_ns,
-        /// What `fct_ns` would be if nothing held the flow up: nothing else in the fabric, no PAUSE, no congestion
-        /// control, no retransmission.
+        /// Ideal completion time: `fct_ns` of this flow alone in the fabric, without PAUSE, congestion control and
+        /// retransmissions.
         pub ideal: Nanos as ideal_ns,
         /// `fct_ns / ideal_ns` with four decimals, rounded half up from integers. Empty if the flow did not complete.
         slowdown: Option<Slowdown> = |row| row.slowdown(),
@@ -35,12 +35,12 @@ tables! {
         pub retransmitted_packets: u64,
         /// Congestion notification packets its sender received, so far if it did not complete.
         pub cnps: u64,
-        /// What carries it: `roce-rc` or `tcp`.
+        /// Transport of the flow: `roce-rc` or `tcp`.
         pub transport: &'static str,
-        /// Who sets its rate, as `transport.congestion_control` names it.
+        /// Congestion control of the flow, by its name in `transport.congestion_control`.
         pub congestion_control: &'static str,
-        /// The nodes that its data crosses, from the sender to the receiver, with `>` between them; while no link is
-        /// down that is up at the run's start.
+        /// Nodes on the path of the flow's data, from the sender to the receiver, with `>` between them. The path is
+        /// that of the run's start, before faults.
         pub path: String,
         /// True if the flow is meant to outlast the run: it then counts among the flows only if it completes.
         pub long_lived: bool as _,
@@ -59,9 +59,9 @@ tables! {
         pub above: Bytes as above_bytes,
         /// and at most this large. Empty in the last bin, which has no bound.
         pub up_to: Option<Bytes> as up_to_bytes,
-        /// Flows, completed or not; of the long-lived ones only those that completed.
+        /// Number of flows, completed or not. Long-lived flows count only if they completed.
         pub flows: u64,
-        /// Those that completed. The other columns are about them, and empty without any.
+        /// Number of completed flows. The other columns are about these flows, and empty if there are none.
         pub completed: u64,
         /// Mean of `slowdown` in `flows.csv`, exact.
         slowdown_mean: Option<Slowdown> = |row| row.times.map(|times| times.slowdown_mean),
@@ -89,8 +89,8 @@ tables! {
         pub start: Nanos as start_ns,
         /// Number of the flow, as in `flows.csv`.
         pub flow: u32,
-        /// Payload bytes of the flow whose packets arrived at its receiver in the interval, whole and in order: what
-        /// comes twice or behind a gap is not counted.
+        /// Payload bytes of the flow whose packets arrived at its receiver in the interval, whole and in order.
+        /// Duplicates and packets behind a gap do not count.
         pub bytes: u64,
         /// `bytes` over the whole interval, rounded half up from integers, also where the flow or the run ended within
         /// it.
@@ -98,9 +98,9 @@ tables! {
     }
 
     /// Only with `results.flow_trace`. One row when a traced flow starts, and one per change of its `rate_bps`,
-    /// `window_bytes` or `congestion`: after an ACK, NAK, CNP, loss, timeout or packet. What a timer changes shows at
-    /// the next of these, because nothing needs it before. In order of time; rows of a flow at one instant as they
-    /// happened. At most `results.flow_trace.rows` rows: a trace that was cut there is named under `truncated` in
+    /// `window_bytes` or `congestion`: after an ACK, NAK, CNP, loss, timeout or packet. A change by a timer appears at
+    /// the next of these events, because nothing uses it earlier. In order of time; rows of a flow at one instant as
+    /// they happened. At most `results.flow_trace.rows` rows: a trace that was cut there is named under `truncated` in
     /// `summary.json`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct FlowTraceRow in "flow_trace.csv", counted {
@@ -118,7 +118,7 @@ tables! {
         /// rounded up; of packets that were sent once or, over TCP, whose last transmission is answered. Empty before
         /// the first.
         pub round_trip: Option<Nanos> as rtt_ns,
-        /// What the congestion control makes of congestion, in millionths, rounded down. DCQCN: alpha as of the last
+        /// Congestion as the congestion control estimates it, in millionths, rounded down. DCQCN: alpha as of the last
         /// CNP, or with a clock of cuts as of its last cut; DCTCP: alpha; HPCC: the utilisation U; rtt-target: the last
         /// round trip as a part of the target; PowerTCP and theta-PowerTCP: the smoothed power, 1000000 of a link that
         /// is just full; TIMELY: the normalised gradient, which may be negative, rounded towards zero. Empty for

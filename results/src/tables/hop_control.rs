@@ -10,7 +10,7 @@ tables! {
         pub time: Nanos as time_ns,
         /// Switch that decided.
         pub node: &'a str,
-        /// Its port at which the neighbour is.
+        /// Port to the neighbour.
         pub port: u16,
         /// The neighbour.
         pub peer: &'a str,
@@ -35,7 +35,7 @@ tables! {
         pub time: Nanos as time_ns,
         /// Switch that decided.
         pub node: &'a str,
-        /// Its ingress port, at which the neighbour is.
+        /// Ingress port from the neighbour.
         pub port: u16,
         /// The neighbour.
         pub peer: &'a str,
@@ -43,17 +43,17 @@ tables! {
         pub priority: u8,
         /// Name of the flow in the frame: 32 bits of a hash of its five-tuple.
         pub name: u32,
-        /// Flow as in `flows.csv`: of several of one name the last that has started. Empty: packets of no flow's data
-        /// have this name, such as its ACKs.
+        /// Flow as in `flows.csv`; if several have this name, the last that started. Empty if the name belongs to
+        /// packets other than a flow's data, such as ACKs.
         pub flow: Option<u32>,
         /// `xoff` (stop) or `xon` (go on).
         event: &'static str = |row| event(row.paused),
-        /// Bytes of the ingress queue: those in the shared pool and those in headroom, of an `xoff` the packet that
-        /// came included.
+        /// Bytes of the ingress queue in the shared pool and in headroom; for an `xoff` including the packet that
+        /// arrived.
         pub occupancy: Bytes as occupancy_bytes,
         /// Of an `xoff` X_off^c, of an `xon` X_on at that instant.
         pub threshold: Bytes as threshold_bytes,
-        /// True if it must stop.
+        /// True for a pause, false for a resume.
         pub paused: bool as _,
     }
 
@@ -71,11 +71,11 @@ tables! {
         pub peer: &'a str,
         /// Priority that the rate is for, 0 to 7.
         pub priority: u8,
-        /// Rate from then on, in bits on the wire per second. Empty: that of the link.
+        /// Rate from then on, in bits on the wire per second. Empty for the rate of the link.
         pub rate: Option<BitsPerSecond> as rate_bps,
-        /// Bytes of the ingress queue: those in the shared pool and those in headroom.
+        /// Bytes of the ingress queue in the shared pool and in headroom.
         pub occupancy: Bytes as occupancy_bytes,
-        /// Bytes in the shared pool from which on it has this rate; 0 for the rate of the link.
+        /// Bytes in the shared pool at which this rate begins; 0 for the rate of the link.
         pub threshold: Bytes as threshold_bytes,
     }
 }

@@ -7,7 +7,7 @@ use units::{Bytes, Nanos};
 use crate::deadlock::DeadlockMember;
 
 tables! {
-    /// One row per frame that went no further.
+    /// One row per dropped or lost frame.
     #[derive(Clone, Copy, Debug)]
     pub struct DropRow<'a> in "drops.csv", counted {
         /// Instant of the drop.
@@ -30,30 +30,30 @@ tables! {
         pub reason: DropReason as _,
     }
 
-    /// Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which they were
-    /// over, and at the end those that the run's end found.
+    /// Only with `switch.watchdog`. One row per PFC storm that a switch has detected, in the order in which the storms
+    /// ended; storms that lasted until the run's end come last.
     #[derive(Clone, Copy, Debug)]
     pub struct WatchdogRow<'a> in "watchdog.csv", counted {
-        /// When it was detected.
+        /// Instant of the detection.
         pub detected: Nanos as detected_ns,
-        /// When it was over; empty if it lasted until the run's end.
+        /// End of the storm; empty if it lasted until the run's end.
         pub restored: Option<Nanos> as restored_ns,
         /// The switch.
         pub node: &'a str,
-        /// The port whose neighbour paused it without end.
+        /// Port that its neighbour paused without end.
         pub port: u16,
         /// The neighbour.
         pub peer: &'a str,
         /// The priority that was paused.
         pub priority: u8,
-        /// What the watchdog did: `drop`, `forward` or `alert` (nothing).
+        /// Action of the watchdog: `drop`, `forward` or `alert` (none).
         pub action: &'a str,
-        /// Packets of the priority that waited at the port when it was detected.
+        /// Packets of the priority that waited at the port at the detection.
         waiting_packets: u64 = |row| row.waiting.packets,
         /// Their bytes.
         waiting_bytes: u64 = |row| row.waiting.bytes,
-        /// Packets of the priority that were to leave by the port and were dropped during the storm, those that waited
-        /// included: `watchdog-egress` in `drops.csv`.
+        /// Packets of the priority that were to leave by the port and were dropped during the storm, including the
+        /// waiting packets: `watchdog-egress` in `drops.csv`.
         egress_dropped_packets: u64 = |row| row.egress_dropped.packets,
         /// Their bytes.
         egress_dropped_bytes: u64 = |row| row.egress_dropped.bytes,
@@ -76,7 +76,7 @@ tables! {
         pub forwarded: Traffic as _,
     }
 
-    /// Only with `[[faults]]`. What each fault has done: one row per wire that it is on.
+    /// Only with `[[faults]]`. One row per fault and wire: the frames that the fault affected.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct FaultRow in "faults.csv" {
         /// Place of the fault in the scenario, from 0.
@@ -85,57 +85,59 @@ tables! {
         pub kind: &'static str,
         /// The wire.
         pub wire: String,
-        /// Frames whose transmission began while the fault lasted (and the wire was down), and that its `match` is for.
+        /// Frames that the fault's `match` selects and whose transmission began while the fault lasted (and the wire
+        /// was down).
         pub seen: u64,
-        /// Those of them that it took, damaged, delayed or slowed. One that several faults take counts for the first of
-        /// them; one that is lost does not count as damaged.
+        /// Frames that the fault lost, damaged, delayed or slowed. A frame that several faults lose counts for the
+        /// first of them; a lost frame does not count as damaged.
         pub frames: u64,
-        /// What a `delay` added to the times of these frames on the wire, or a `rate` to the times for which they
-        /// occupied the port; in all, rounded up. Waiting behind frames that are delayed is not in it.
+        /// Time that a `delay` added to these frames on the wire, or that a `rate` added to their transmission; the
+        /// sum, rounded up. Time spent waiting behind delayed frames does not count.
         pub added: Nanos as added_ns,
-        /// The most of it that one frame got.
+        /// Maximum time that was added to one frame.
         pub most_added: Nanos as most_added_ns,
     }
 
     /// One row per cycle of paused egress queues of switches, each of which waits for the next: the ingress queue that
-    /// pauses it holds packets that lie in the next one. Where a port pauses it (DSH), that counts for packets of all
-    /// lossless priorities that came in by the port, so that queues of several priorities may wait for each other. Rows
-    /// come as cycles dissolve, at last those that the run's end found. A cycle counts from when the PAUSE frames
-    /// have taken effect: response time, longest frame and propagation after they were received.
+    /// pauses it holds packets that lie in the next one. Where a port pauses it (DSH), packets of all lossless
+    /// priorities that came in by the port count, so queues of several priorities may wait for each other. Rows are in
+    /// the order in which cycles dissolve; cycles that lasted until the run's end come last. A cycle begins once its
+    /// PAUSE frames have taken effect: response time, longest frame and propagation after their reception.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DeadlockRow<'a> in "deadlocks.csv", counted {
-        /// Its number, from 0, in the order of their discovery.
+        /// Number of the cycle, from 0, in the order of discovery.
         pub cycle: u32 as circle,
-        /// When the cycle closed: the latest of the receptions of its PAUSE frames, those of ports included, and of
-        /// the arrivals of the packets by which each queue waits for the next.
+        /// Instant at which the cycle closed: the latest reception of one of its PAUSE frames (of queues or ports), or
+        /// the latest arrival of one of the packets for which its queues wait.
         pub onset: Nanos as onset_ns,
-        /// When it was certain that this is a deadlock: every packet in the ingress queues that pause its members lies
-        /// in a queue that is stuck like them, and nothing more is on its way to them, so that no packet will leave and
-        /// none of them will resume. With `resume_test = "refresh"` a queue may also resume because its threshold has
+        /// Instant of the proof that the cycle is a deadlock: every packet in the ingress queues that pause its members
+        /// lies in a stuck egress queue, and no packet is on its way to these ingress queues. So no packet will leave,
+        /// and no queue will resume. With `resume_test = "refresh"` a queue may also resume because its threshold has
         /// risen, so it must hold headroom of its own, or stay above X_on even after every queue that can drain has
-        /// left the shared pool. Where only a port pauses a member, all this holds of all the port's lossless queues;
-        /// and as it may also resume when the rest of the switch drains, it must stay above X_pon then, or have
-        /// insurance headroom that cannot become empty. Looked at when a cycle is found, every 10 us and at the run's
-        /// end. Empty of cycles that could still dissolve.
+        /// left the shared pool. Where only a port pauses a member, all this must hold for all lossless queues of the
+        /// port. The port may also resume when the rest of the switch drains, so it must stay above X_pon then, or have
+        /// insurance headroom that cannot become empty. The test runs when a cycle is found, every 10 us and at the
+        /// run's end. Empty for cycles that could still dissolve.
         pub confirmed: Option<Nanos> as confirmed_ns,
-        /// When one of its queues resumed, or, in a cycle that was not confirmed, a port because of which a queue
-        /// waited for the next; empty if it lasted until the run's end. A confirmed cycle ends only if a PAUSE runs
-        /// out because its refreshes were lost or late, or if a watchdog acts (`switch.watchdog`).
+        /// Instant at which a queue of the cycle resumed, or, in a cycle that was not confirmed, a port that made a
+        /// queue wait; empty if the cycle lasted until the run's end. A confirmed cycle ends only if a PAUSE runs out
+        /// because its refreshes were lost or late, or if a watchdog acts (`switch.watchdog`).
         pub end: Option<Nanos> as end_ns,
-        /// The wires that its egress queues send on, in the order of waiting, the last waiting for the first, separated
-        /// by spaces.
+        /// Wires of the egress queues, in the order of waiting: each queue waits for the next, and the last for the
+        /// first. Separated by spaces.
         queues: String = |row| row.listed(|member| member.wire),
-        /// Paused priority of each of them, in the same order.
+        /// Paused priority of each queue, in the order of `queues`.
         priorities: String = |row| row.listed(|member| member.priority),
-        /// Why each of them waits for the next, in the same order: `queue` if the ingress queue that pauses it is OFF
-        /// and holds packets there, `port` if the port pauses it (DSH); as of when the cycle was confirmed or last
-        /// looked at. `flow-queue-5`: the switch at the wire's end has paused queue 5 by itself, and counts a packet
-        /// for that which lies in the next one (`switch.scheme` of kind `bfc`). `flows`: it has paused flows, and more than
-        /// X_on of its ingress queue are packets that never leave, some of them of flows paused in the next one. Of
-        /// cycles with one of these two only deadlocks have a row; `onset_ns` is the look that found it.
+        /// Reason why each queue waits for the next, in the order of `queues`, as of the confirmation or the last test.
+        /// `queue`: the ingress queue that pauses it is OFF and holds packets in the next queue. `port`: the port
+        /// pauses it (DSH). `flow-queue-5`: the switch at the wire's end has paused queue 5 by itself, and counts a
+        /// packet for queue 5 that lies in the next queue (`switch.scheme` of kind `bfc`). `flows`: the switch at the
+        /// wire's end has paused flows, and more than X_on of its ingress queue are packets that never leave, some of
+        /// them packets of flows paused in the next queue. Cycles with `flow-queue` or `flows` have a row only if they
+        /// are deadlocks; their `onset_ns` is the instant of the test that found them.
         levels: String = |row| row.listed(|member| member.cause),
-        /// 1 if it is a deadlock with `resume_test = "refresh"`, too, whatever the run has; 0 if it would dissolve, or
-        /// could as far as was known when the row was written.
+        /// 1 if the cycle would also be a deadlock with `resume_test = "refresh"`, whatever the run's setting; 0 if it
+        /// would dissolve, or could when the row was written.
         pub survives_refresh: bool,
         /// The cycle's egress queues, in the order of waiting.
         pub members: &'a [DeadlockMember<'a>] as _,

@@ -16,19 +16,19 @@ tables! {
         pub from: String,
         /// Host or switch at its other end.
         pub to: String,
-        /// Its rate, in bits per second.
+        /// Rate of the wire, bits per second.
         pub rate: BitsPerSecond as rate_bps,
         /// Frames whose transmission began, of all kinds.
         pub frames: u64,
-        /// Their lengths.
+        /// Sum of the frames' lengths, bytes without FCS.
         pub bytes: u64,
-        /// The same with preamble, FCS and gap, if the scenario counts these (`frames`).
+        /// Bytes with preamble, FCS and gap, if the scenario counts these (`frames`).
         pub wire_bytes: u64,
         /// `wire_bytes` as a share of what the wire carries until the run's end, which counts in picoseconds here
-        /// (`emulated_ns` in `summary.json` is rounded down), six decimals, rounded down. A frame that is being sent at
-        /// the run's end counts whole.
+        /// (`emulated_ns` in `summary.json` is rounded down), six decimals, rounded down. A frame in transmission at
+        /// the run's end counts in full.
         utilisation: Share = |row| utilisation(row.wire_bytes, row.rate, row.end),
-        /// Frames that `[[faults]]` took.
+        /// Frames that `[[faults]]` lost.
         pub lost: u64,
         /// Frames that arrived with a wrong FCS, by `[[faults]]`.
         pub damaged: u64,
@@ -36,8 +36,8 @@ tables! {
         pub end: Picos as _,
     }
 
-    /// Only with `results.link_priorities`. One row per wire and priority that it has carried; the rows of a wire add
-    /// up to its row in `links.csv`.
+    /// Only with `results.link_priorities`. One row per wire and priority with frames; the rows of a wire add up to its
+    /// row in `links.csv`.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct LinkPriorityRow in "link_priorities.csv" {
         /// The wire, as captures and faults name it.
@@ -46,19 +46,19 @@ tables! {
         pub from: String,
         /// Host or switch at its other end.
         pub to: String,
-        /// Priority of the packets; empty for frames between neighbours, such as PAUSE, which have none.
+        /// Priority of the packets; empty for frames between neighbours, such as PAUSE, which have no priority.
         pub priority: Option<u8>,
         /// Frames whose transmission began.
         pub frames: u64,
-        /// Their lengths.
+        /// Sum of the frames' lengths, bytes without FCS.
         pub bytes: u64,
-        /// The same with preamble, FCS and gap, if the scenario counts these (`frames`).
+        /// Bytes with preamble, FCS and gap, if the scenario counts these (`frames`).
         pub wire_bytes: u64,
         /// `wire_bytes` as a share of what the wire carries in the run, as in `links.csv`.
         utilisation: Share = |row| utilisation(row.wire_bytes, row.rate, row.end),
-        /// Packets that carried an ECN mark (CE), by whichever switch.
+        /// Packets that carried an ECN mark (CE), whichever switch set it.
         pub marked: u64 as ecn_marked,
-        /// Frames that `[[faults]]` took.
+        /// Frames that `[[faults]]` lost.
         pub lost: u64,
         /// Frames that arrived with a wrong FCS, by `[[faults]]`.
         pub damaged: u64,
@@ -70,19 +70,19 @@ tables! {
         pub end: Picos as _,
     }
 
-    /// One row per node, port, priority and counter; a counter that is 0 has no row. The names are those of SAI's
-    /// statistics, as SONiC shows them, `n` being the priority. `PFC_n_TX_PKTS` and `PFC_n_RX_PKTS`: PFC frames that
-    /// the port sent and received whole and that paused the priority, refreshes included. `PFC_n_TX_XON_PKTS` and
-    /// `PFC_n_RX_XON_PKTS`: those that resumed it. A frame may name several priorities. Decisions (`pauses.csv`) that
-    /// were superseded before their frame was sent are not counted. `PFC_n_TX_PAUSE_DURATION_NS`: how long the port
-    /// paused its neighbour (`ordered_ns` in `pause_time.csv`), `PFC_n_RX_PAUSE_DURATION_NS`: how long it had to
-    /// stop (`paused_ns`). `PG_n_DROPPED_PACKETS`: frames of the priority that came in and went no further
-    /// (`drops.csv`). With `results.queue_counters` of switches also `QUEUE_n_PACKETS` and `QUEUE_n_BYTES`: packets
-    /// that left the queues of the priority, those included that were dropped when their turn came, and their bytes;
-    /// `QUEUE_n_WRED_ECN_MARKED_PACKETS`: those of them that were marked there first (`ecn_marked` in `summary.json` is
-    /// the sum); `QUEUE_n_SHARED_WATERMARK_BYTES`: most bytes that waited in these queues;
-    /// `PG_n_SHARED_WATERMARK_BYTES` and `PG_n_XOFF_ROOM_WATERMARK_BYTES`: most bytes of the shared pool and of
-    /// headroom that packets of the priority held which had come in at the port. Watermarks are exact, not of samples.
+    /// One row per node, port, priority and counter; a counter that is 0 has no row. Names are SAI's names of
+    /// statistics, as SONiC shows them; `n` is the priority. `PFC_n_TX_PKTS` and `PFC_n_RX_PKTS`: PFC frames that the
+    /// port sent and received in full and that paused the priority, refreshes included. `PFC_n_TX_XON_PKTS` and
+    /// `PFC_n_RX_XON_PKTS`: PFC frames that resumed the priority. A frame may name several priorities. Decisions
+    /// (`pauses.csv`) that were superseded before their frame was sent are not counted. `PFC_n_TX_PAUSE_DURATION_NS`:
+    /// time for which the port paused its neighbour (`ordered_ns` in `pause_time.csv`); `PFC_n_RX_PAUSE_DURATION_NS`:
+    /// time for which the neighbour paused the port (`paused_ns`). `PG_n_DROPPED_PACKETS`: received frames of the
+    /// priority that were dropped (`drops.csv`). With `results.queue_counters` of switches also `QUEUE_n_PACKETS` and
+    /// `QUEUE_n_BYTES`: packets that left the queues of the priority, including packets dropped at their departure, and
+    /// their bytes; `QUEUE_n_WRED_ECN_MARKED_PACKETS`: packets that this switch marked first (`ecn_marked` in
+    /// `summary.json` is the sum); `QUEUE_n_SHARED_WATERMARK_BYTES`: maximum of the bytes that waited in these queues;
+    /// `PG_n_SHARED_WATERMARK_BYTES` and `PG_n_XOFF_ROOM_WATERMARK_BYTES`: maximum of the bytes of the shared pool and
+    /// of headroom that packets of the priority from this port held. Watermarks are exact, not sampled.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct CounterRow in "counters.csv", counted {
         /// Host or switch.
@@ -101,9 +101,9 @@ tables! {
         pub counter: Counter as _,
     }
 
-    /// Only with `results.occupancy`. How full each switch was, weighted by time over the whole run: each level counts
-    /// for as long as it held, from one arrival or departure to the next. Nothing is sampled. Percentiles below 256 B
-    /// are exact, the others too low by less than 1/128 (0.8 %).
+    /// Only with `results.occupancy`. Buffer occupancy of each switch, weighted by time over the whole run: each level
+    /// counts for its duration, from one arrival or departure to the next. Nothing is sampled. Percentiles below 256 B
+    /// are exact, larger ones too low by less than 1/128 (0.8 %).
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct OccupancyRow in "occupancy.csv", counted {
         /// Switch.
@@ -139,13 +139,13 @@ tables! {
         /// The neighbour at that port.
         pub peer: &'a str,
         /// Measured delay of the link: the mean of both ways without the neighbour's own time, rounded up. Stamps are
-        /// whole nanoseconds, so it is right to one. Empty if there was no response: the queues have again what was
-        /// configured.
+        /// whole nanoseconds, so the error is at most 1 ns. Empty without a response: the queues then return to the
+        /// configured headroom.
         pub link_delay: Option<Nanos> as link_delay_ns,
-        /// How long a PAUSE may go unanswered at the neighbour, as it declares; empty as well.
+        /// Response time to a PAUSE that the neighbour declares. Empty without a response.
         pub response: Option<Nanos> as response_ns,
-        /// Headroom of each lossless ingress queue of the port from now on. More than is measured while a queue holds
-        /// more; less while the shared pool has not enough free bytes to give.
+        /// Headroom of each lossless ingress queue of the port from now on. It exceeds the measured need while a queue
+        /// holds more, and is below it while the shared pool has too few free bytes.
         pub headroom: Bytes as headroom_bytes,
     }
 }

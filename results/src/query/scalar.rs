@@ -8,7 +8,7 @@ use crate::report::{count, span};
 
 /// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScalarKind {
     /// Time, in nanoseconds.
     Time,
     /// Size, in bytes.
@@ -25,7 +25,7 @@ pub enum Kind {
 
 /// A value that is compared with another of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Quantity {
+pub enum Scalar {
     /// A number, in the unit of its kind.
     Number(Number),
     /// A truth value.
@@ -34,7 +34,7 @@ pub enum Quantity {
     Text(String),
 }
 
-impl Kind {
+impl ScalarKind {
     /// Returns the kind of a column.
     pub fn from_column(column: &Column<'_>) -> Self {
         if column.kind == ColumnType::Text { Self::Text } else { Self::from_name(column.name) }
@@ -86,20 +86,20 @@ impl Kind {
     }
 
     /// Parses a field of a table; `None` if it is empty.
-    pub(super) fn parse(self, field: &str) -> Option<Quantity> {
+    pub(super) fn parse(self, field: &str) -> Option<Scalar> {
         if self == Self::Text {
-            return Some(Quantity::Text(field.to_owned()));
+            return Some(Scalar::Text(field.to_owned()));
         }
         let json: serde_json::Value = serde_json::from_str(field).ok()?;
-        Number::from_json(&json).map(Quantity::Number)
+        Number::from_json(&json).map(Scalar::Number)
     }
 
     /// Formats a value for a person.
-    pub fn show(self, value: &Quantity) -> String {
+    pub fn show(self, value: &Scalar) -> String {
         let number = match value {
-            Quantity::Number(number) => *number,
-            Quantity::Truth(truth) => return truth.to_string(),
-            Quantity::Text(text) => return format!("\"{text}\""),
+            Scalar::Number(number) => *number,
+            Scalar::Truth(truth) => return truth.to_string(),
+            Scalar::Text(text) => return format!("\"{text}\""),
         };
         let whole = u64::try_from(number.0 / 1_000_000).ok().filter(|_| number.0 % 1_000_000 == 0);
         match (self, whole) {
@@ -121,27 +121,27 @@ mod tests {
     #[test]
     fn the_name_says_the_unit() {
         for (path, kind) in [
-            ("fct_ns.p99", Kind::Time),
-            ("labels.bulk_bytes.fct_ns.p99", Kind::Time),
-            ("labels.bulk_bytes.flows", Kind::Number),
-            ("deadlock.first_onset_ns", Kind::Time),
-            ("buffer_max_bytes.leaf0", Kind::Size),
-            ("link_bytes.leaf0.to_hosts", Kind::Size),
-            ("window.buffer_bytes.p999", Kind::Size),
-            ("port_queues.labels.a.mean", Kind::Size),
-            ("port_queues.ports", Kind::Number),
-            ("watchdog.forwarded_packets", Kind::Number),
-            ("slowdown.mean", Kind::Number),
-            ("drops.policy", Kind::Number),
+            ("fct_ns.p99", ScalarKind::Time),
+            ("labels.bulk_bytes.fct_ns.p99", ScalarKind::Time),
+            ("labels.bulk_bytes.flows", ScalarKind::Number),
+            ("deadlock.first_onset_ns", ScalarKind::Time),
+            ("buffer_max_bytes.leaf0", ScalarKind::Size),
+            ("link_bytes.leaf0.to_hosts", ScalarKind::Size),
+            ("window.buffer_bytes.p999", ScalarKind::Size),
+            ("port_queues.labels.a.mean", ScalarKind::Size),
+            ("port_queues.ports", ScalarKind::Number),
+            ("watchdog.forwarded_packets", ScalarKind::Number),
+            ("slowdown.mean", ScalarKind::Number),
+            ("drops.policy", ScalarKind::Number),
         ] {
-            assert_eq!(Kind::from_path(path), kind, "{path}");
+            assert_eq!(ScalarKind::from_path(path), kind, "{path}");
         }
         let kind = |table: &str, column: &str| {
             let columns = crate::Table::find(table).unwrap().columns;
-            Kind::from_column(columns.iter().find(|it| it.name == column).unwrap())
+            ScalarKind::from_column(columns.iter().find(|it| it.name == column).unwrap())
         };
-        assert_eq!(kind("deadlocks", "queues"), Kind::Text);
-        assert_eq!(kind("flow_queues", "queues"), Kind::Number);
-        assert_eq!(kind("rates", "rate_bps"), Kind::Rate);
+        assert_eq!(kind("deadlocks", "queues"), ScalarKind::Text);
+        assert_eq!(kind("flow_queues", "queues"), ScalarKind::Number);
+        assert_eq!(kind("rates", "rate_bps"), ScalarKind::Rate);
     }
 }
