@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use fabric_core::hop_control::HopControl;
 #[cfg(feature = "kernel")]
 use fabric_core::map_abi::PRIORITIES;
+#[cfg(feature = "kernel")]
 use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
