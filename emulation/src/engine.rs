@@ -300,8 +300,8 @@ impl<'a, W: Wires> Engine<'a, W> {
     /// a deadlock or with the flows of its window, or the watch interrupts it, or the substrate breaks a promise.
     pub fn run(mut self, watch: &mut Watch<'_>) -> Result<Finished<W>, RunError> {
         let (end, others_cpu) = thread::scope(|scope| {
-            let crew = Crew::start(scope, self.parts.len());
-            let end = self.run_to_end(&crew, watch)?;
+            let mut crew = Crew::new(scope);
+            let end = self.run_to_end(&mut crew, watch)?;
             Ok::<_, RunError>((end, crew.dismiss()))
         })?;
         (watch.progress)(self.progress());
@@ -310,7 +310,7 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     fn run_to_end(
         &mut self,
-        crew: &Crew<'_, W>,
+        crew: &mut Crew<'_, '_, W>,
         watch: &mut Watch<'_>,
     ) -> Result<RunEnd, RunError> {
         let mut looked_at = 0;
@@ -352,11 +352,16 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     /// Runs a window on all threads, or on this one if there is too little work to pay for the others.
-    fn run_window(&mut self, crew: &Crew<'_, W>, window: Window) -> Result<(), DatapathError> {
+    fn run_window(
+        &mut self,
+        crew: &mut Crew<'_, '_, W>,
+        window: Window,
+    ) -> Result<(), DatapathError> {
         let on_their_way = self.parts.iter().map(|part| part.core.frames_on_their_way());
         let result = if self.load.is_worth_threads(on_their_way) {
+            let result = crew.run(&mut self.parts, window);
             self.threads = crew.threads();
-            crew.run(&mut self.parts, window)
+            result
         } else {
             self.parts.iter_mut().try_for_each(|part| part.run(window))
         };

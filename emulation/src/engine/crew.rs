@@ -19,15 +19,24 @@ struct Worker<'scope, W: Wires> {
 }
 
 /// The threads of a run, besides the one that drives it. Parts move to them for a window and back: between windows the
-/// driver has all of them, and nothing is locked.
-pub struct Crew<'scope, W: Wires> {
+/// driver has all of them, and nothing is locked. The threads start with the first window that they run, because a
+/// short run may have no such window.
+pub struct Crew<'scope, 'env, W: Wires + 'scope> {
+    scope: &'scope Scope<'scope, 'env>,
+    /// Empty before the first window, or if the system has no threads left.
     workers: Vec<Worker<'scope, W>>,
+    started: bool,
 }
 
-impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
+impl<'scope, 'env, W: Wires + 'scope> Crew<'scope, 'env, W> {
+    /// A crew whose threads have not started.
+    pub fn new(scope: &'scope Scope<'scope, 'env>) -> Self {
+        Self { scope, workers: Vec::new(), started: false }
+    }
+
     /// Starts a thread for each part but the first, as far as the system allows. The driver runs parts without a
     /// thread.
-    pub fn start<'env>(scope: &'scope Scope<'scope, 'env>, parts: usize) -> Self {
+    fn start(&mut self, parts: usize) {
         let start = |_| {
             let (windows, jobs) = sync_channel::<(Box<Part<W>>, Window)>(1);
             let (done, reports) = sync_channel(1);
@@ -40,13 +49,14 @@ impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
                 }
                 cpu_time::thread_time()
             };
-            let thread = thread::Builder::new().name("xoff".into()).spawn_scoped(scope, work);
+            let thread = thread::Builder::new().name("xoff".into()).spawn_scoped(self.scope, work);
             Some(Worker { windows, reports, thread: thread.ok()? })
         };
-        Self { workers: (1..parts).map_while(start).collect() }
+        self.workers = (1..parts).map_while(start).collect();
+        self.started = true;
     }
 
-    /// Number of threads that run a window, including the driver's.
+    /// Number of threads that have run a window, including the driver's.
     pub fn threads(&self) -> u32 {
         u32::try_from(self.workers.len()).map_or(u32::MAX, |others| others + 1)
     }
@@ -55,7 +65,14 @@ impl<'scope, W: Wires + 'scope> Crew<'scope, W> {
     ///
     /// # Panics
     /// If one of the threads has panicked.
-    pub fn run(&self, parts: &mut Vec<Box<Part<W>>>, window: Window) -> Result<(), DatapathError> {
+    pub fn run(
+        &mut self,
+        parts: &mut Vec<Box<Part<W>>>,
+        window: Window,
+    ) -> Result<(), DatapathError> {
+        if !self.started {
+            self.start(parts.len());
+        }
         let own = parts.len() - self.workers.len();
         for (worker, part) in self.workers.iter().zip(parts.drain(own..)) {
             worker.windows.send((part, window)).expect("a thread of the run has panicked");

