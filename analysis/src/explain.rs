@@ -19,11 +19,11 @@ pub mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use results::{LoggedKind, Summary, WIRE_LOG_FILE, read_wire_log};
+use results::query::rows;
+use results::{LoggedKind, Summary, TableError, WIRE_LOG_FILE, read_wire_log};
 use units::Picos;
 
 use crate::report::ReportError;
-use crate::report::table::rows;
 pub use answer::{ExplainedPause, Explanation, Lost, Overview, Part, RootCause, Share, Tree};
 use journey::{Span, What};
 use log::{Course, Log, Loss, Wire};
@@ -48,9 +48,12 @@ pub enum ExplainError {
     /// The log cannot be read.
     #[error("{0}")]
     Log(String),
-    /// A table cannot be read, or there are no results.
+    /// A table cannot be read.
     #[error(transparent)]
-    Table(#[from] ReportError),
+    Table(#[from] TableError),
+    /// There are no results.
+    #[error(transparent)]
+    Results(#[from] ReportError),
     /// The flow does not exist.
     #[error("there is no flow {flow}: flows.csv has {flows}")]
     NoFlow {

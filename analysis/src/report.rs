@@ -16,7 +16,6 @@ mod page;
 mod run;
 mod selection;
 mod sweep;
-pub mod table;
 mod timeline;
 
 #[cfg(test)]
@@ -63,26 +62,6 @@ pub enum ReportError {
     /// A table that cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A table of another version, or of something else.
-    #[error("{} has no column {column:?}; run the scenario again with this version", path.display())]
-    Column {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: &'static str,
-    },
-    /// A field that is not a number.
-    #[error("{} {place}: {text:?} is not a number ({column})", path.display())]
-    Number {
-        /// The file.
-        path: PathBuf,
-        /// Line or row, from 1.
-        place: String,
-        /// The column.
-        column: &'static str,
-        /// Text of the field.
-        text: String,
-    },
 }
 
 /// A report.

@@ -54,7 +54,7 @@ pub use estimate::{Estimate, Statistic, Value};
 pub use observation::Observation;
 pub use outcome::{Cell, Outcome, Reading};
 pub use shipped::{Folder, names, papers};
-pub use source::{Peers, Source};
+pub use source::Source;
 pub use survival::Onset;
 
 /// Axis and choice.

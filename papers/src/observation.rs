@@ -1,14 +1,11 @@
 //! Reading of a quantity from one run's results folder.
 
-mod ports;
-
 use std::fmt;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use analysis::report::table::rows;
-use results::{Metrics, Number, Sample};
+use results::query::{Condition, Query, Scalar, Values, rows};
+use results::{Metrics, Number, Sample, Table};
 use sweep::RunResult;
 
 use super::{Onset, Source};
@@ -72,13 +69,14 @@ impl Source {
                 return recovery.map(Observation::Onset);
             }
             Self::RateAbove(bytes) => return rate_above(folder, *bytes),
-            Self::Pauses(_)
-            | Self::PauseFrames(_)
-            | Self::PausedTime(_)
-            | Self::Level(..)
-            | Self::OccupancyAtPause(_)
-            | Self::OccupancyRatio(..) => {
-                window(metrics).and_then(|window| ports::read(self, folder, window))
+            Self::Rows(query) => answer(query, folder, metrics),
+            Self::RowsRatio(part, whole) => {
+                let whole = answer(whole, folder, metrics).filter(|whole| whole.0 > 0);
+                let part = answer(part, folder, metrics);
+                part.zip(whole).map(|(part, whole)| Number::ratio(part.0, whole.0))
+            }
+            Self::Level(kind, port) => {
+                window(metrics).and_then(|window| level(folder, kind, *port, window))
             }
             Self::Other(read) => read(result, folder),
         };
@@ -118,14 +116,49 @@ fn share_up_to(folder: &Path, measure: &str, value: u64) -> Option<Number> {
 
 /// Reads values and weights of a measure of `distributions.csv`.
 fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
-    let text = fs::read_to_string(folder.join("distributions.csv")).ok()?;
-    let step = |line: &str| {
-        let mut fields = line.split(',');
-        let named = fields.next()? == measure;
-        let (value, weight) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        named.then_some((value, weight))
-    };
-    Some(text.lines().filter_map(step).collect())
+    let mut steps = Vec::new();
+    let step = rows(folder, "distributions.csv", ["measure", "value", "weight"], |row| {
+        if row.text(0) == measure {
+            steps.push((row.exact(1)?, row.exact(2)?));
+        }
+        Ok(())
+    });
+    step.ok().map(|()| steps)
+}
+
+/// Column of a row's instant.
+const INSTANT: &str = "time_ns";
+
+/// Computes the aggregate, of the rows in the window if rows have instants.
+fn answer(query: &Query<'static>, folder: &Path, metrics: &Metrics) -> Option<Number> {
+    let mut query = query.clone();
+    let columns = Table::find(query.csv_file).into_iter().flat_map(|table| table.columns);
+    if let Some(column) = columns.into_iter().find(|column| column.name == INSTANT) {
+        let Range { start, end } = window(metrics)?;
+        let [start, end] = [start, end].map(|instant| Number::ratio(instant.into(), 1));
+        query.filter.push(Condition { column, values: Values::Within(start..end) });
+    }
+    match query.answer(folder).value {
+        Ok(Scalar::Number(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// Returns the mean over a span of a counter of `queues.csv`, which is 0 before its first row, and keeps its value
+/// until the next.
+fn level(folder: &Path, kind: &str, port: u32, span: Range<u64>) -> Option<Number> {
+    let (mut since, mut value, mut sum) = (span.start, 0_u64, 0_i128);
+    rows(folder, "queues.csv", ["time_ns", "kind", "port", "bytes"], |row| {
+        if row.text(1) == kind && row.exact::<u32>(2)? == port {
+            let until = row.exact::<u64>(0)?.clamp(since, span.end);
+            sum += i128::from(value) * i128::from(until - since);
+            (since, value) = (until, row.exact(3)?);
+        }
+        Ok(())
+    })
+    .ok()?;
+    sum += i128::from(value) * i128::from(span.end - since);
+    (span.end > span.start).then(|| Number::ratio(sum, (span.end - span.start).into()))
 }
 
 /// Returns the window of a run, in nanoseconds.
@@ -139,15 +172,17 @@ fn window(metrics: &Metrics) -> Option<Range<u64>> {
 
 /// Reads the rows of `throughput.csv` of one flow or of all: starts of intervals in nanoseconds, payload bytes and
 /// rates.
-fn throughput(folder: &Path, of: Option<u64>) -> Option<Vec<(u64, u64, u64)>> {
-    let text = fs::read_to_string(folder.join("throughput.csv")).ok()?;
-    let row = |line: &str| {
-        let mut fields = line.split(',').map(|field| field.parse::<u64>().ok());
-        let (start, flow) = (fields.next()??, fields.next()??);
-        of.is_none_or(|of| of == flow).then_some(())?;
-        Some((start, fields.next()??, fields.next()??))
-    };
-    Some(text.lines().filter_map(row).collect())
+fn throughput(folder: &Path, of: Option<u32>) -> Option<Vec<(u64, u64, u64)>> {
+    let mut found = Vec::new();
+    let columns = ["start_ns", "flow", "bytes", "bits_per_second"];
+    let read = rows(folder, "throughput.csv", columns, |row| {
+        let flow: u32 = row.exact(1)?;
+        if of.is_none_or(|of| of == flow) {
+            found.push((row.exact(0)?, row.exact(2)?, row.exact(3)?));
+        }
+        Ok(())
+    });
+    read.ok().map(|()| found)
 }
 
 /// Returns the lowest rate. The table has no row for an interval without arrivals: then the rate is 0.
@@ -165,7 +200,7 @@ fn least_rate(folder: &Path, span: Range<u64>) -> Option<Number> {
 }
 
 /// Returns the mean rate. Intervals that begin in the span count as a whole.
-fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Number> {
+fn mean_rate(folder: &Path, of: Option<u32>, span: Range<u64>) -> Option<Number> {
     let rows = throughput(folder, of)?;
     let within = rows.iter().filter(|(start, ..)| span.contains(start));
     let bytes: u64 = within.map(|(_, bytes, _)| bytes).sum();
@@ -175,7 +210,7 @@ fn mean_rate(folder: &Path, of: Option<u64>, span: Range<u64>) -> Option<Number>
 }
 
 /// Returns the end of the last interval of the window in which the flow is below its required rate.
-fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
+fn recovery(folder: &Path, flow: u32, span: Range<u64>) -> Option<Onset> {
     let rows = throughput(folder, Some(flow))?;
     let interval = rows.windows(2).map(|pair| pair[1].0 - pair[0].0).min().filter(|it| *it > 0)?;
     let bytes = |range: Range<u64>| -> u64 {
@@ -199,7 +234,7 @@ fn recovery(folder: &Path, flow: u64, span: Range<u64>) -> Option<Onset> {
 }
 
 /// Reads the rate from `flows.csv`.
-fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
+fn rate_above(folder: &Path, bytes: u32) -> Option<Observation> {
     let (mut sum, mut count, mut is_complete) = (0, 0, true);
     rows(folder, "flows.csv", ["bytes", "fct_ns"], |row| {
         let size: i128 = row.exact(0)?;
@@ -225,6 +260,7 @@ fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
+    use std::fs;
 
     use sweep::made_up::run_with;
 
@@ -333,5 +369,81 @@ mod tests {
         assert_eq!(read(&[two.clone(), small.clone(), four]).as_deref(), Some("12000"));
         assert_eq!(read(&[two, flow("2000000", "")]).as_deref(), Some("incomplete"));
         assert_eq!(read(&[small]), None);
+    }
+
+    /// Reads the sources from a folder with one table, in a window from 2 to 4 us.
+    fn said<'a>(
+        table: &str,
+        rows: &str,
+        sources: impl IntoIterator<Item = &'a Source>,
+    ) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(table), rows).unwrap();
+        let text = |source: &Source| read_in(folder.path(), source).unwrap_or_default();
+        sources.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn pauses_are_those_of_the_window_and_of_the_neighbours() {
+        let rows = "time_ns,node,port,peer,priority,event,occupancy_bytes,threshold_bytes\n\
+                    1000,s0,0,h0,3,xoff,7,7\n\
+                    2000,s0,0,h0,3,xoff,100,90\n\
+                    2100,s0,1,h1,3,xoff,40,40\n\
+                    2200,s0,1,h1,3,xoff-refresh,60,40\n\
+                    2300,s0,1,h1,3,xon,20,20\n\
+                    2400,s0,2,h10,3,xoff,10,10\n\
+                    4000,s0,0,h0,3,xoff,7,7\n";
+        let expected = [
+            (r#"where.event = "xoff", aggregate = "count""#, "3"),
+            (r#"where.event = "xoff", where.peer = "h0", aggregate = "count""#, "1"),
+            (r#"where.event = "xoff", where.peer = "h2", aggregate = "count""#, "0"),
+            (r#"where.event = ["xoff","xoff-refresh"], aggregate = "count""#, "4"),
+            (r#"where.event = "xoff", where.port = 1, aggregate = "count""#, "1"),
+            (
+                r#"where.event = "xoff", where.not_peer = "h0", column = "occupancy_bytes", aggregate = "mean""#,
+                "25",
+            ),
+            (
+                r#"where.event = "xoff", where.peer = "h2", column = "occupancy_bytes", aggregate = "mean""#,
+                "",
+            ),
+            (
+                r#"where.event = "xoff", where.peer = "h0", over.event = "xoff", over.not_peer = "h0", column = "occupancy_bytes", aggregate = "sum""#,
+                "2",
+            ),
+            (
+                r#"where.event = "xoff", where.peer = "h0", over.peer = "h2", column = "occupancy_bytes", aggregate = "sum""#,
+                "",
+            ),
+        ];
+        let sources = expected.map(|(keys, _)| source(&format!("table = \"pauses\", {keys}")));
+        assert_eq!(said("pauses.csv", rows, &sources), expected.map(|(_, number)| number));
+    }
+
+    #[test]
+    fn paused_time_is_that_of_the_neighbours_and_zero_of_one_that_was_not_paused() {
+        let rows = "node,port,priority,by,pauses,paused_ns,share,longest_ns,ordered_pauses,ordered_ns\n\
+                    h0,0,3,s0,2,700,0.1,400,2,690\n\
+                    h1,0,3,s0,1,30,0.0,30,1,30\n";
+        let sources = ["", r#", where.node = "h0""#, r#", where.node = "h2""#].map(|filter| {
+            let keys = r#"table = "pause_time", column = "paused_ns", aggregate = "sum""#;
+            source(&format!("{keys}{filter}"))
+        });
+        assert_eq!(said("pause_time.csv", rows, &sources), ["730", "700", "0"]);
+    }
+
+    /// 100 bytes for half of the window and 300 for the other half; a threshold that never changes; a counter without
+    /// rows.
+    #[test]
+    fn a_level_is_weighted_by_time() {
+        let rows = "time_ns,node,kind,port,priority,bytes\n\
+                    0,s0,threshold,2,3,900\n\
+                    1000,s0,ingress,2,3,100\n\
+                    2500,s0,ingress,3,3,777\n\
+                    3000,s0,ingress,2,3,300\n\
+                    9000,s0,ingress,2,3,1\n";
+        let sources = [("ingress", 2), ("threshold", 2), ("ingress", 4)];
+        let sources = sources.map(|(kind, port)| Source::Level(kind.to_owned(), port));
+        assert_eq!(said("queues.csv", rows, &sources), ["200", "900", "0"]);
     }
 }

@@ -1,8 +1,10 @@
 //! Sources of quantities, in their form in files: a table, a column, a filter, an aggregate and a window.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use results::Number;
+use results::query::{Aggregate, Condition, Query, Scalar, ScalarKind, Values};
+use results::{Column, Number, Table};
 use serde::Deserialize;
 use sweep::RunResult;
 
@@ -45,26 +47,20 @@ pub enum Source {
     LeastRateBefore,
     /// The mean rate of one flow, by its number, or of all flows together in `throughput.csv` over the run's window,
     /// in Mbit/s.
-    MeanRate(Option<u64>),
+    MeanRate(Option<u32>),
     /// The recovery time of one flow, by its number: time from the window's start until the flow's rate stays at nine
     /// tenths of its earlier mean or above to the window's end; in nanoseconds, as whole intervals of `throughput.csv`.
     /// A run without recovery is censored, as with `Onset`.
-    RecoveryOf(u64),
+    RecoveryOf(u32),
     /// The mean completion rate of flows of more than this many bytes, each counted once, in Mbit/s of payload; absent
     /// if one of these flows has not completed.
-    RateAbove(u64),
-    /// Number of decisions to pause in the window, without refreshes.
-    Pauses(Peers),
-    /// Number of decisions to pause and to refresh a pause in the window: frames sent.
-    PauseFrames(Peers),
-    /// Paused time of neighbours in the run, summed over their ports and priorities, in nanoseconds.
-    PausedTime(Peers),
+    RateAbove(u32),
+    /// An aggregate of a table's rows; of the rows in the window, if rows have instants.
+    Rows(Query<'static>),
+    /// One aggregate of rows divided by another; absent if the divisor is 0.
+    RowsRatio(Query<'static>, Query<'static>),
     /// The mean over the window of a counter of `queues.csv`, by its kind and the port of the only switch, in bytes.
     Level(String, u32),
-    /// The mean occupancy of ingress queues at decisions to pause, in bytes; absent without decisions.
-    OccupancyAtPause(Peers),
-    /// The summed occupancy of ingress queues at decisions to pause some neighbours, divided by the sum for others.
-    OccupancyRatio(Peers, Peers),
     /// A number that only one paper needs, by a function of `readers`.
     Other(Reader),
 }
@@ -72,32 +68,10 @@ pub enum Source {
 /// Function that reads a number from a run and its folder, or returns `None` if the run lacks the number.
 pub type Reader = fn(&RunResult, &Path) -> Option<Number>;
 
-/// Paused neighbours of switches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Peers {
-    /// All neighbours.
-    All,
-    /// The neighbour of this name.
-    Only(String),
-    /// All neighbours except this one.
-    Except(String),
-}
-
-impl Peers {
-    /// Returns true if the set contains a neighbour.
-    pub fn contains(&self, peer: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(name) => peer == name,
-            Self::Except(name) => peer != name,
-        }
-    }
-}
-
 impl Source {
     /// Returns true if sums over seeds are meaningful, so that a report has their ratio, too.
     pub const fn is_sum(&self) -> bool {
-        matches!(self, Self::Pauses(_) | Self::PauseFrames(_) | Self::PausedTime(_))
+        matches!(self, Self::Rows(query) if matches!(query.aggregate, Aggregate::Count | Aggregate::Sum))
     }
 
     /// Returns true if a report divides the quantity by the baseline's.
@@ -143,35 +117,64 @@ pub struct QuantityKeys {
     reader: Option<String>,
 }
 
-/// Rows of a table that count.
+/// Conditions on the rows that count: values of columns. `not_COLUMN` has the values of the other rows, and
+/// `COLUMN_above` the largest number that does not count.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Filter {
-    bytes_above: Option<u64>,
-    event: Vec<String>,
-    flow: Option<u64>,
-    kind: Option<String>,
-    measure: Option<String>,
-    node: Option<String>,
-    not_peer: Option<String>,
-    peer: Option<String>,
-    port: Option<u32>,
+struct Filter(BTreeMap<String, Fields>);
+
+/// Values of a column in a file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Fields {
+    Number(u32),
+    Text(String),
+    Texts(Vec<String>),
+}
+
+impl Fields {
+    fn scalars(self) -> Vec<Scalar> {
+        match self {
+            Self::Number(number) => vec![Scalar::Number(Number::ratio(number.into(), 1))],
+            Self::Text(text) => vec![Scalar::Text(text)],
+            Self::Texts(texts) => texts.into_iter().map(Scalar::Text).collect(),
+        }
+    }
 }
 
 impl Filter {
-    fn peers(&mut self) -> Peers {
-        let only = self.peer.take().or_else(|| self.node.take()).map(Peers::Only);
-        only.or_else(|| self.not_peer.take().map(Peers::Except)).unwrap_or(Peers::All)
+    fn number(&mut self, key: &str) -> Option<u32> {
+        match self.0.remove(key)? {
+            Fields::Number(number) => Some(number),
+            _ => None,
+        }
     }
 
-    /// Removes the events and returns true if they are these.
-    fn has_events(&mut self, events: &[&str]) -> bool {
-        let same = self.event == events;
-        if same {
-            self.event.clear();
+    fn text(&mut self, key: &str) -> Option<String> {
+        match self.0.remove(key)? {
+            Fields::Text(text) => Some(text),
+            _ => None,
         }
-        same
     }
+
+    /// Takes all conditions, on columns of a table; `None` if a column or the type of a value does not fit.
+    fn conditions(&mut self, table: &'static Table) -> Option<Vec<Condition<'static>>> {
+        let conditions = std::mem::take(&mut self.0).into_iter().map(|(key, fields)| {
+            let (name, test): (_, fn(_) -> _) = match key.strip_prefix("not_") {
+                Some(name) => (name, Values::NoneOf),
+                None => (&*key, Values::OneOf),
+            };
+            let column = find_column(table, name)?;
+            let is_text = ScalarKind::from_column(column) == ScalarKind::Text;
+            let values = fields.scalars();
+            let fits = values.iter().all(|value| matches!(value, Scalar::Text(_)) == is_text);
+            fits.then(|| Condition { column, values: test(values) })
+        });
+        conditions.collect()
+    }
+}
+
+fn find_column(table: &'static Table, name: &str) -> Option<&'static Column<'static>> {
+    table.columns.iter().find(|column| column.name == name)
 }
 
 impl QuantityKeys {
@@ -211,10 +214,10 @@ impl QuantityKeys {
         let filter = &mut self.filter;
         Some(match (table.as_str(), column.as_deref(), aggregate?.as_str()) {
             ("distributions", Some("value"), "share") => {
-                Source::ShareUpTo { measure: filter.measure.take()?, value: self.up_to.take()? }
+                Source::ShareUpTo { measure: filter.text("measure")?, value: self.up_to.take()? }
             }
             ("distributions", Some("value"), percentile) => Source::Percentile {
-                measure: filter.measure.take()?,
+                measure: filter.text("measure")?,
                 percent: percentile.strip_prefix('p')?.parse().ok()?,
                 divisor: self.divisor.take().unwrap_or(1),
             },
@@ -223,30 +226,36 @@ impl QuantityKeys {
                 Some("before") => Source::LeastRateBefore,
                 Some(_) => return None,
             },
-            ("throughput", Some("bits_per_second"), "mean") => Source::MeanRate(filter.flow.take()),
+            ("throughput", Some("bits_per_second"), "mean") => {
+                Source::MeanRate(filter.number("flow"))
+            }
             ("throughput", Some("bits_per_second"), "recovery") => {
-                Source::RecoveryOf(filter.flow.take()?)
+                Source::RecoveryOf(filter.number("flow")?)
             }
-            ("flows", Some("rate"), "mean") => Source::RateAbove(filter.bytes_above.take()?),
-            ("pauses", None, "count") if filter.has_events(&["xoff"]) => {
-                Source::Pauses(filter.peers())
-            }
-            ("pauses", None, "count") if filter.has_events(&["xoff", "xoff-refresh"]) => {
-                Source::PauseFrames(filter.peers())
-            }
-            ("pauses", Some("occupancy_bytes"), "mean") if filter.has_events(&["xoff"]) => {
-                Source::OccupancyAtPause(filter.peers())
-            }
-            ("pauses", Some("occupancy_bytes"), "sum")
-                if filter.has_events(&["xoff"]) && self.over.has_events(&["xoff"]) =>
-            {
-                Source::OccupancyRatio(filter.peers(), self.over.peers())
-            }
-            ("pause_time", Some("paused_ns"), "sum") => Source::PausedTime(filter.peers()),
+            ("flows", Some("rate"), "mean") => Source::RateAbove(filter.number("bytes_above")?),
             ("queues", Some("bytes"), "mean") => {
-                Source::Level(filter.kind.take()?, filter.port.take()?)
+                Source::Level(filter.text("kind")?, filter.number("port")?)
             }
-            _ => return None,
+            (table, name, aggregate) => {
+                let table = Table::find(table)?;
+                let query = |filter: &mut Filter| {
+                    Some(Query {
+                        csv_file: table.file,
+                        column: match name {
+                            Some(name) => Some(find_column(table, name)?),
+                            None => None,
+                        },
+                        aggregate: Aggregate::find(aggregate)?,
+                        filter: filter.conditions(table)?,
+                    })
+                };
+                let rows = query(filter)?;
+                if self.over == Filter::default() {
+                    Source::Rows(rows)
+                } else {
+                    Source::RowsRatio(rows, query(&mut self.over)?)
+                }
+            }
         })
     }
 }

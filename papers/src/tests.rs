@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use results::query::{Condition, Query, Scalar, Values};
 use scenario::Scenario;
 use sweep::{Plan, Sweep, SweepOptions};
 
-use super::{Choice, Peers, Source, check, names, papers};
+use super::{Choice, Source, check, names, papers};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
     let path = format!("{}/{name}.toml", paper.name);
@@ -71,27 +72,25 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                         assert!(results.window.is_some(), "{name}");
                         assert!(kind != "threshold" || results.thresholds, "{name}");
                     }
-                    Source::Pauses(peers)
-                    | Source::PauseFrames(peers)
-                    | Source::PausedTime(peers)
-                    | Source::OccupancyAtPause(peers) => {
-                        has_peers(&scenario, [peers], name);
-                    }
-                    Source::OccupancyRatio(part, whole) => {
-                        has_peers(&scenario, [part, whole], name);
-                    }
+                    Source::Rows(query) => has_rows(&scenario, [query], name),
+                    Source::RowsRatio(part, whole) => has_rows(&scenario, [part, whole], name),
                 }
             }
         }
     }
 }
 
-/// Pauses are counted in a window, and for existing neighbours.
-fn has_peers<'a>(scenario: &Scenario, peers: impl IntoIterator<Item = &'a Peers>, quantity: &str) {
+/// Rows are counted in a window, and for existing neighbours.
+fn has_rows<const N: usize>(scenario: &Scenario, queries: [&Query<'_>; N], quantity: &str) {
     assert!(scenario.results.window.is_some(), "{quantity}");
     let fabric = scenario.fabric();
-    for peers in peers {
-        if let Peers::Only(name) | Peers::Except(name) = peers {
+    let conditions = queries.into_iter().flat_map(|query| &query.filter);
+    for Condition { values, .. } in
+        conditions.filter(|it| ["node", "peer"].contains(&it.column.name))
+    {
+        let (Values::OneOf(names) | Values::NoneOf(names)) = values else { panic!("{quantity}") };
+        for name in names {
+            let Scalar::Text(name) = name else { panic!("{quantity}: {name:?}") };
             assert!(fabric.host_named(name).is_some(), "{quantity}: {name}");
         }
     }

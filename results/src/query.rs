@@ -1,7 +1,9 @@
 //! Queries: a number computed from the rows of a table, or a value of the summary, with its unit.
 
+mod rows;
 mod scalar;
 
+use std::ops::Range;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -12,6 +14,7 @@ use super::number::Number;
 use super::report::{count, counted};
 use super::table_reader::{TableError, TableReader};
 
+pub use rows::{Fields, rows, rows_if_there};
 pub use scalar::{Scalar, ScalarKind};
 
 /// Function that aggregates a column's fields. Empty fields do not count.
@@ -35,6 +38,14 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
+    const ALL: [Self; 7] =
+        [Self::Sum, Self::Min, Self::Max, Self::Mean, Self::Count, Self::P50, Self::P99];
+
+    /// Finds a function by its name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|aggregate| aggregate.name() == name)
+    }
+
     /// Returns the name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,8 +69,39 @@ pub struct Query<'a> {
     pub column: Option<&'a Column<'a>>,
     /// Function that aggregates the fields.
     pub aggregate: Aggregate,
-    /// Values that rows must have in these columns.
-    pub filter: Vec<(&'a Column<'a>, Scalar)>,
+    /// Conditions that the rows fulfil.
+    pub filter: Vec<Condition<'a>>,
+}
+
+/// A condition on a row's field.
+#[derive(Clone, Debug)]
+pub struct Condition<'a> {
+    /// Column of the field.
+    pub column: &'a Column<'a>,
+    /// Values that fulfil the condition.
+    pub values: Values,
+}
+
+/// Values of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// One of these.
+    OneOf(Vec<Scalar>),
+    /// Any value except these.
+    NoneOf(Vec<Scalar>),
+    /// Numbers from the start up to the end, exclusive: instants of a window, for one.
+    Within(Range<Number>),
+}
+
+impl Values {
+    fn contain(&self, value: Option<&Scalar>) -> bool {
+        match (self, value) {
+            (Self::OneOf(values), Some(value)) => values.contains(value),
+            (Self::NoneOf(values), value) => value.is_none_or(|value| !values.contains(value)),
+            (Self::Within(range), Some(Scalar::Number(number))) => range.contains(number),
+            _ => false,
+        }
+    }
 }
 
 /// The answer to a query.
@@ -83,23 +125,18 @@ impl Query<'_> {
     fn select(&self, folder: &Path) -> Result<Selection, String> {
         let failed = |error: TableError| error.to_string();
         let mut table = TableReader::open(folder, self.csv_file).map_err(failed)?;
-        let place = |column: &Column<'_>| {
-            let (file, name) = (table.path().display(), column.name);
-            let place = table.column(name);
-            place.ok_or_else(|| format!("{file} of this run has no column `{name}`"))
-        };
+        let place = |column: &Column<'_>| table.place_of(column.name).map_err(failed);
         let column = self.column.map(place).transpose()?;
-        let filter = self
-            .filter
-            .iter()
-            .map(|(column, value)| Ok((place(column)?, ScalarKind::from_column(column), value)));
+        let filter = self.filter.iter().map(|Condition { column, values }| {
+            Ok((place(column)?, ScalarKind::from_column(column), values))
+        });
         let filter = filter.collect::<Result<Vec<_>, String>>()?;
         let mut rows = Selection { noun: table.noun(), ..Selection::default() };
         while table.advance().map_err(failed)? {
             rows.all += 1;
             let number = table.number();
-            let fits = |(place, kind, value): &(usize, ScalarKind, &Scalar)| {
-                kind.parse(table.field(*place)).as_ref() == Some(*value)
+            let fits = |(place, kind, values): &(usize, ScalarKind, &Values)| {
+                values.contain(kind.parse(table.field(*place)).as_ref())
             };
             if !filter.iter().all(fits) {
                 continue;

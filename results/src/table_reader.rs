@@ -46,6 +46,26 @@ pub enum TableError {
         /// The defect.
         why: String,
     },
+    /// A table of another version, or of something else.
+    #[error("{} has no column `{column}`; run the scenario again with this version", .path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A field that is not a number.
+    #[error("{} {place}: {text:?} is not a number ({column})", .path.display())]
+    Number {
+        /// The file.
+        path: PathBuf,
+        /// Line or row, from 1.
+        place: String,
+        /// The column.
+        column: &'static str,
+        /// Text of the field.
+        text: String,
+    },
 }
 
 impl TableError {
@@ -96,6 +116,12 @@ impl TableReader {
     /// The place of a column, by its name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
+    }
+
+    /// The place of a column that the table must have.
+    pub fn place_of(&self, name: &str) -> Result<usize, TableError> {
+        let missing = || TableError::Column { path: self.path.clone(), column: name.to_owned() };
+        self.column(name).ok_or_else(missing)
     }
 
     /// Goes to the next row. Returns false at the end.

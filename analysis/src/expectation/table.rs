@@ -5,7 +5,7 @@ use std::path::Path;
 
 use emulation::run::table_format;
 use emulation::tables::missing_setting;
-use results::query::{Aggregate, Answer, Query, ScalarKind};
+use results::query::{Aggregate, Answer, Condition, Query, ScalarKind, Values};
 use results::{Column, Counter, Number, PauseRow, Table};
 use scenario::document::suggestion;
 use scenario::{Plain, Refusal, Scenario, ScenarioError, Written};
@@ -158,7 +158,8 @@ impl Known {
         let filter = filter.iter().map(|(name, value)| {
             let column = find(name);
             let value = value::read(ScalarKind::from_column(column), value);
-            (column, value.expect("`check` has accepted it"))
+            let value = value.expect("`check` has accepted it");
+            Condition { column, values: Values::OneOf(vec![value]) }
         });
         let (column, filter) = (column.map(find), filter.collect());
         let query = Query { csv_file: self.csv_file, column, aggregate, filter };

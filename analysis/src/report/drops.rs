@@ -5,9 +5,10 @@ use std::path::Path;
 
 use results::count;
 
+use results::query::rows_if_there;
+
 use super::ReportError;
 use super::run::Curve;
-use super::table::rows_if_there;
 
 /// Max number of rows of the table.
 pub const SHOWN: usize = 20;

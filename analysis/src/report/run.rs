@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use results::query::rows_if_there;
 use results::{Summary, count};
 use scenario::Scenario;
 use scenario::report::printable;
@@ -12,7 +13,6 @@ use serde::Serialize;
 use super::ReportError;
 use super::drops::Drops;
 use super::number::short;
-use super::table::rows_if_there;
 use crate::graph::Load;
 
 /// A value over time: points of the time in nanoseconds, and the value from then on.
@@ -158,7 +158,8 @@ impl Run {
                 load.paused = load.paused.max(share);
             }
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     fn read_queues(&mut self) -> Result<(), ReportError> {

@@ -64,10 +64,7 @@ impl Sweep {
     /// Reads a sweep's folder.
     pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
         let mut table = TableReader::open(folder, CELLS_TABLE)?;
-        let place = |column: &'static str| {
-            let at = table.column(column);
-            at.ok_or_else(|| ReportError::Column { path: table.path().to_owned(), column })
-        };
+        let place = |column: &str| table.place_of(column);
         let metric = place("metric")?;
         let [incomplete, deadlock] = [place("incomplete")?, place("deadlock")?];
         let [mean, low, high] = [place("mean")?, place("ci95_low")?, place("ci95_high")?];

@@ -1,7 +1,9 @@
 //! Wrong papers say what is wrong.
 
+use results::query::{Scalar, Values};
+
 use super::*;
-use crate::{Bound, Peers, Source};
+use crate::{Bound, Source};
 
 const PAPER: &str = r#"
 place = 1
@@ -57,7 +59,11 @@ fn claims_name_quantities_and_cells() {
     let paper = read(PAPER, FIGURE).unwrap();
     let figure = &paper.figures[0];
     let source = &figure.quantities[1].source;
-    assert!(matches!(source, Source::Pauses(Peers::Except(peer)) if peer == "h0"), "{source:?}");
+    let Source::Rows(query) = source else { panic!("{source:?}") };
+    let [event, peer] = &query.filter[..] else { panic!("{query:?}") };
+    let text = |text: &str| vec![Scalar::Text(text.to_owned())];
+    assert_eq!((event.column.name, &event.values), ("event", &Values::OneOf(text("xoff"))));
+    assert_eq!((peer.column.name, &peer.values), ("peer", &Values::NoneOf(text("h0"))));
     let [fewer, links, likewise] = &figure.claims[..] else { panic!("three claims") };
     let percent = |tenths| Number::per_mille(tenths);
     assert_eq!((fewer.quantity, fewer.view, &*fewer.place), (0, View::Reduction, "I"));
@@ -82,7 +88,7 @@ fn wrong_data_is_named() {
         ("[\"drops\", ", "[\"drops\", \"more drops\", ", "two quantities have one name"),
         ("use = {", "drops = {", "duplicate key"),
         ("\"pauses\", where", "\"pause\", where", "`pauses`: no source is read like this"),
-        ("not_peer =", "up_to = 3, not_peer =", "unknown field `up_to`"),
+        ("not_peer =", "up_to = 3, not_peer =", "no source is read like this"),
         ("{ column = \"drops.p", "{ up_to = 3, column = \"drops.p", "superfluous keys"),
         ("{ column = \"drops.p", "{ reader = \"it\", column = \"drops.p", "no source is read"),
         ("{ reduction = \"drops\" }", "{ reduction = \"drop\" }", "no quantity `drop`"),

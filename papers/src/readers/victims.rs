@@ -1,9 +1,9 @@
 //! Victims of SPFC, Fig. 9: the model of the paper's Appendix in comparison with a switch's decisions.
 
-use std::fs;
 use std::path::Path;
 
 use results::Number;
+use results::query::rows;
 use sweep::RunResult;
 
 /// K_spfc.
@@ -23,11 +23,13 @@ struct Point {
 impl Point {
     /// Computes the position from the flows of a run.
     fn new(folder: &Path) -> Option<Self> {
-        let text = fs::read_to_string(folder.join("flows.csv")).ok()?;
-        let labelled = |label: &str| {
-            let labels = text.lines().skip(1).filter_map(|line| line.split(',').nth(1));
-            labels.filter(|it| *it == label).count() as u64
-        };
+        let mut labels = Vec::new();
+        rows(folder, "flows.csv", ["label"], |row| {
+            labels.push(row.text(0).to_owned());
+            Ok(())
+        })
+        .ok()?;
+        let labelled = |label: &str| labels.iter().filter(|it| *it == label).count() as u64;
         let congested = labelled("F2");
         let point = Self { bursts: labelled("burst"), congested, all: congested + labelled("F1") };
         (point.all > 0 && point.bursts > 0).then_some(point)
@@ -74,26 +76,27 @@ pub fn agreement(run: &RunResult, folder: &Path) -> Option<Number> {
 
 /// Returns the share of `count` ports from `first` on that are victims at the end of the window.
 pub fn victims(run: &RunResult, folder: &Path, first: u64, count: u64) -> Option<Number> {
-    let text = fs::read_to_string(folder.join("port_states.csv")).ok()?;
     let end = run.metrics.value("window.to_ns")?;
     let mut is_victim = vec![false; usize::try_from(count).ok()?];
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [time, _node, port, _priority, state, _cause] = fields[..] else { return None };
-        let offset = port.parse::<u64>().ok()?.checked_sub(first);
+    rows(folder, "port_states.csv", ["time_ns", "port", "state"], |row| {
+        let offset = row.exact::<u64>(1)?.checked_sub(first);
         let place = offset.and_then(|offset| is_victim.get_mut(usize::try_from(offset).ok()?));
         if let Some(place) = place
-            && Number::ratio(time.parse().ok()?, 1) < end
+            && Number::ratio(row.exact(0)?, 1) < end
         {
-            *place = state == "victim";
+            *place = row.text(2) == "victim";
         }
-    }
+        Ok(())
+    })
+    .ok()?;
     let sum = is_victim.iter().filter(|it| **it).count();
     Some(Number::ratio(sum as i128, count.max(1).into()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use sweep::made_up::run_with;
 
     use super::*;
@@ -114,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let flow = |label: &str| format!("0,{label},h0,r1\n");
         let flows = ["F1", "F2", "F2", "F2", "burst", "burst", "burst"].map(flow).concat();
-        fs::write(folder.path().join("flows.csv"), format!("flow,label\n{flows}")).unwrap();
+        fs::write(folder.path().join("flows.csv"), format!("flow,label,src,dst\n{flows}")).unwrap();
         let states = "time_ns,node,port,priority,state,cause\n\
                       10,s0,2,,victim,fast\n\
                       20,s0,3,,victim,fast\n\

@@ -190,7 +190,7 @@ fn what_is_no_result_and_what_is_no_report_is_said() {
     let table = results.join("flows.csv");
     let flows = fs::read_to_string(&table).unwrap();
     fs::write(&table, flows.replacen("slowdown", "speed", 1)).unwrap();
-    assert!(report(&results).contains("has no column \"slowdown\""));
+    assert!(report(&results).contains("has no column `slowdown`"));
     fs::write(&table, flows.replacen(",453017,", ",soon,", 1)).unwrap();
     let said = report(&results);
     assert!(said.contains("line 2: \"soon\" is not a number (fct_ns)"), "{said}");
