@@ -188,7 +188,7 @@ impl Explainer {
         let peer = peer.map_or(port, String::as_str);
         let wire = self.log.between(peer, switch).ok_or_else(|| {
             ExplainError::NoPause(format!(
-                "{switch} has told nobody at port {port} to stop: name the switch, and its port as in pauses.csv or the neighbour there"
+                "{switch} has sent no pause from port {port}: name the switch, and its port as in pauses.csv or the neighbour there"
             ))
         })?;
         let pauses = self.pauses.class_pauses(wire, priority);

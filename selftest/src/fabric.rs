@@ -187,7 +187,7 @@ fn in_kernel(
     })?;
     let places: Vec<(usize, u32)> = ports.iter().map(|port| (port.namespace, port.index)).collect();
     let namespaces = deployment.namespaces();
-    let surroundings = bench.step("the kernel tells what its interfaces are like", || {
+    let surroundings = bench.step("the kernel reports its interfaces", || {
         Surroundings::look(namespaces, &places)
     })?;
     let names: Vec<_> = namespaces.iter().map(|it| it.name().to_owned()).collect();

@@ -203,7 +203,7 @@ impl Rig {
             (SWITCH, FIRST_INTERFACE),
             (SWITCH, FIRST_INTERFACE + 1),
         ];
-        let found = bench.step("the kernel tells what its interfaces are like", || {
+        let found = bench.step("the kernel reports its interfaces", || {
             Surroundings::look(self.deployment.namespaces(), &interfaces)
         })?;
         self.surroundings = Some(found);

@@ -187,7 +187,7 @@ impl Transport {
             stamped.iter().any(|gigabits| rate.0 == gigabits * 1_000_000_000)
         };
         if let Some(rate) = rates.find(|rate| !is_stamped(rate)) {
-            let there = format!("none tells links of {}", display(rate));
+            let there = format!("no stamp stands for links of {}", display(rate));
             remarks.inherent(&format!("{name}: stamps"), &there, "the nearest rate");
         }
     }

@@ -23,7 +23,7 @@ pub fn verdicts(call: &Call<'_>, figures: &[&'static Figure], outcomes: &[Outcom
     text += "A claim is judged by means, shares and medians, in each reading of what the paper leaves open. \"Holds if\" comes \
              from the paper's text: its numbers are met within a fifth, \"over\" as it is, and words as the table \
              says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance \
-             makes it in less than one of twenty pairs of cells (McNemar); else they cannot be told. Of more than five readings the table has how many; each figure's own table has them all.\n\n";
+             makes it in less than one of twenty pairs of cells (McNemar); otherwise they are undecided. Of more than five readings the table has how many; each figure's own table has them all.\n\n";
     row(&mut text, &["where", "claim", "paper", "holds if", "verdict"]);
     rule(&mut text, 5);
     for figure in figures {
@@ -66,7 +66,7 @@ pub fn comparisons(outcome: &Outcome) -> Option<Grid> {
             let verdict = match reading.verdict {
                 Verdict::Holds => "holds",
                 Verdict::Turns => "turns",
-                Verdict::Open => "cannot be told",
+                Verdict::Open => "is undecided",
                 Verdict::NotRun => "not run",
             };
             let paper = expected(claim, unit);
@@ -108,7 +108,7 @@ fn verdict(figure: &Figure, claim: &Claim, readings: &[Reading]) -> String {
     let parts = [
         (Verdict::Holds, "holds: ", "holds in all readings: ", "holds with "),
         (Verdict::Turns, "does not hold: ", "holds in no reading: ", "turns with "),
-        (Verdict::Open, "cannot be told: ", "cannot be told: ", "cannot be told with "),
+        (Verdict::Open, "undecided: ", "undecided: ", "is undecided with "),
         (Verdict::NotRun, "not run", "not run", "not run: "),
     ];
     parts.into_iter().filter_map(part).collect::<Vec<_>>().join("; ")
@@ -121,7 +121,7 @@ fn counted(claim: &Claim, readings: &[Reading]) -> String {
     let verdicts = [
         (Verdict::Holds, "holds in"),
         (Verdict::Turns, "turns in"),
-        (Verdict::Open, "cannot be told in"),
+        (Verdict::Open, "is undecided in"),
         (Verdict::NotRun, "not run in"),
     ];
     let counts = verdicts.map(|(verdict, text)| (count(verdict), text));
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(four([NotRun; 4]), "not run in all 4 readings");
         assert_eq!(
             four([Holds, Holds, Turns, Open]),
-            "holds in 2 of 4 readings (all with `a`; none with `b`), turns in 1, cannot be told in 1"
+            "holds in 2 of 4 readings (all with `a`; none with `b`), turns in 1, is undecided in 1"
         );
         assert_eq!(
             four([Holds, Turns, Holds, NotRun]),
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(four([Holds, Turns, Turns, Holds]), "holds in 2 of 4 readings, turns in 2");
         assert_eq!(
             four([Turns, Turns, Turns, Open]),
-            "holds in 0 of 4 readings, turns in 3, cannot be told in 1"
+            "holds in 0 of 4 readings, turns in 3, is undecided in 1"
         );
         let many = |verdict| {
             let choices = ["1", "2", "3", "4", "5", "6", "7"];

@@ -37,7 +37,7 @@ fn numbers_are_beside_the_papers_and_runs_that_were_cut_are_in_no_mean() {
 
     ## Which claims hold
 
-    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance makes it in less than one of twenty pairs of cells (McNemar); else they cannot be told. Of more than five readings the table has how many; each figure's own table has them all.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance makes it in less than one of twenty pairs of cells (McNemar); otherwise they are undecided. Of more than five readings the table has how many; each figure's own table has them all.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
@@ -81,12 +81,12 @@ fn onsets_are_medians_and_say_how_often_they_happened() {
 
     ## Which claims hold
 
-    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance makes it in less than one of twenty pairs of cells (McNemar); else they cannot be told. Of more than five readings the table has how many; each figure's own table has them all.
+    A claim is judged by means, shares and medians, in each reading of what the paper leaves open. "Holds if" comes from the paper's text: its numbers are met within a fifth, "over" as it is, and words as the table says. A share that the paper has in numbers holds or turns if its whole 95 % interval does, and a difference of shares holds if chance makes it in less than one of twenty pairs of cells (McNemar); otherwise they are undecided. Of more than five readings the table has how many; each figure's own table has them all.
 
     | where | claim | paper | holds if | verdict |
     | --- | --- | --- | --- | --- |
-    | I | it is less | yes | each: at most 30 | cannot be told: no number |
-    | I | pauses are shorter by | up to 30 % | largest: at least 24 % | cannot be told: 1MB (no number), 2MB (no number) |
+    | I | it is less | yes | each: at most 30 | undecided: no number |
+    | I | pauses are shorter by | up to 30 % | largest: at least 24 % | undecided: 1MB (no number), 2MB (no number) |
 
     ## A figure
 

@@ -48,7 +48,7 @@ fn what_cannot_be_explained_says_why() {
         (&plain, &[][..], "--set results.explain=true"),
         (&logged, &["--flow", "99"], "there is no flow 99: flows.csv has 0 to 12"),
         (&logged, &["--pause", "leaf1:h15:4@0us"], "no pause of that priority came to it"),
-        (&logged, &["--pause", "leaf1:h99:3@0us"], "leaf1 has told nobody at port h99 to stop"),
+        (&logged, &["--pause", "leaf1:h99:3@0us"], "leaf1 has sent no pause from port h99"),
         (&logged, &["--pause", "leaf1:h15:3@9ms"], "the last pause of it ended at"),
         (&logged, &["--pause", "leaf1:h15:3"], "write SWITCH:PORT:PRIORITY@TIME"),
         (&logged, &["--flow", "1", "--pause", "leaf1:h15:3@0us"], "cannot be used with"),

@@ -160,7 +160,7 @@ fn selftest(console: &str) -> Verdict {
             if plan != Some(reported.to_string().as_str()) {
                 let plan = plan.unwrap_or("unknown");
                 return Verdict::NotOk(vec![format!(
-                    "{reported} tests are told of; the plan is {plan}"
+                    "{reported} tests are reported; the plan is {plan}"
                 )]);
             }
             let skipped = results("ok ").filter(|line| line.contains("# SKIP")).count();

@@ -71,7 +71,7 @@ pub fn print_table() -> Exit {
         let took = began.elapsed().as_millis();
         let steps = match &loaded {
             Ok(Some(steps)) => steps.to_string(),
-            Ok(None) => "not told".to_owned(),
+            Ok(None) => "not reported".to_owned(),
             Err(_) => "refused".to_owned(),
         };
         let (hook, name) = (place.name(), name(policy));
