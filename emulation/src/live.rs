@@ -7,7 +7,7 @@
 //! fabric.
 
 pub mod calibration;
-pub(crate) mod captures;
+pub mod captures;
 pub mod clock;
 pub mod desk;
 pub mod impairment;

@@ -187,9 +187,8 @@ fn in_kernel(
     })?;
     let places: Vec<(usize, u32)> = ports.iter().map(|port| (port.namespace, port.index)).collect();
     let namespaces = deployment.namespaces();
-    let surroundings = bench.step("the kernel reports its interfaces", || {
-        Surroundings::look(namespaces, &places)
-    })?;
+    let surroundings = bench
+        .step("the kernel reports its interfaces", || Surroundings::look(namespaces, &places))?;
     let names: Vec<_> = namespaces.iter().map(|it| it.name().to_owned()).collect();
     bench.pause(test, &names);
     bench.folder().into_iter().for_each(super::evidence::keep_objects);

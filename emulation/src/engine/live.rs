@@ -313,8 +313,8 @@ impl Engine<'_, KernelWires> {
             Request::EndStorm { host, classes, ended } => {
                 let _ = ended.send(self.end_storm(at, host, classes));
             }
-            Request::Capture { wires, filter, sink, reader } => {
-                let interfaces = self.live.captures.add(wires, sink, reader);
+            Request::Capture { wires, filter, sink } => {
+                let interfaces = self.live.captures.add(wires, sink);
                 self.capture(interfaces.into_iter().flatten(), filter);
             }
             Request::Stop => return None,

@@ -1,6 +1,6 @@
 //! Requests of users to a live fabric, from other threads.
 //!
-//! Answers come through channels. The channels of captures are bounded: frames without room are lost and counted.
+//! Answers come through channels. Captures have a bounded memory: frames without room are lost and counted.
 //!
 //! # Adding a request
 //!
@@ -8,9 +8,8 @@
 //! 2. `Request` and `Answer` in `protocol.rs` of the live commands, its arm in their `supervisor.rs`, and a command.
 //! 3. docs/live.md, and a test in `tests/tests/kernel/live.rs`.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use fabric_core::drop_reason::DropReason;
 use mio::Waker;
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use topology::{HostId, WireId};
 use units::{Bytes, Nanos, Picos};
 
+use super::captures::FrameSink;
 use super::impairment::{ImpairmentChange, LinkState};
 use super::view::{StormSpan, View, WireView};
 
@@ -70,17 +70,15 @@ pub enum Request {
         /// Answered with the new state of the wires, in the same order.
         done: Sender<Vec<WireView>>,
     },
-    /// Captures frames at the ends of wires, and frames dropped there or on the wire, until `reader` is dropped.
-    /// Frames for which the channel has no room are lost and counted: a capture never delays the fabric.
+    /// Captures frames at the ends of wires, and frames dropped there or on the wire, until the receiving end of `sink`
+    /// is dropped. Frames without room are lost and counted: a capture never delays the fabric.
     Capture {
         /// The wires, at most 65,536.
         wires: Vec<WireId>,
         /// Filter of captured frames.
         filter: CaptureFilter,
         /// Channel for captured frames.
-        sink: SyncSender<CapturedFrame>,
-        /// Counts the lost frames. The capture ends once its reader has dropped the counter.
-        reader: Weak<AtomicU64>,
+        sink: FrameSink,
     },
     /// Ends the fabric.
     Stop,

@@ -2,18 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 
+use emulation::live::captures::{self, FrameSource};
 use emulation::live::desk::{CapturedFrame, Handle, Request as Asked};
 use scenario::CaptureFilter;
 use topology::WireId;
 
 use super::{Answer, Client, GONE, SIGN_OF_LIFE, line, refuse};
-
-/// Max number of frames of a capture that wait for its client.
-const MAX_FRAMES: usize = 8192;
 
 /// Sends captured frames until the client or the fabric ends.
 pub fn stream(
@@ -22,24 +18,18 @@ pub fn stream(
     wires: Vec<WireId>,
     filter: CaptureFilter,
 ) -> io::Result<()> {
-    let (sink, frames) = mpsc::sync_channel(MAX_FRAMES);
-    let lost = Arc::new(AtomicU64::new(0));
-    let reader = Arc::downgrade(&lost);
-    if handle.ask(Asked::Capture { wires, filter, sink, reader }).is_err() {
+    let (sink, frames) = captures::channel();
+    if handle.ask(Asked::Capture { wires, filter, sink }).is_err() {
         return refuse(client, GONE);
     }
-    send_frames(client, &frames, &lost)
+    send_frames(client, &frames)
 }
 
-fn send_frames(
-    client: &Client,
-    frames: &Receiver<CapturedFrame>,
-    lost: &AtomicU64,
-) -> io::Result<()> {
+fn send_frames(client: &Client, frames: &FrameSource) -> io::Result<()> {
     // A client that does not read, such as a paused Wireshark, loses frames but keeps the capture: frames without room
     // are counted.
     let send = |answer: &Answer| client.write_however_long(&line(answer));
-    let send_losses = || send(&Answer::Lost { frames: lost.load(Ordering::Relaxed) });
+    let send_losses = || send(&Answer::Lost { frames: frames.lost() });
     loop {
         match frames.recv_timeout(SIGN_OF_LIFE) {
             Ok(frame) => send(&frame_answer(frame))?,
@@ -85,12 +75,13 @@ mod tests {
         assert!(newcomers.add(stream).is_none());
         let (stream, admission) = newcomers.decide().unwrap();
         let client = Connection::new(stream, admission.unwrap());
-        let (sink, frames) = mpsc::sync_channel(MAX_FRAMES);
+        let (sink, frames) = captures::channel();
         for number in 0..FRAMES {
             let (time, bytes) = (Nanos(number), vec![7; 1000].into());
-            sink.send(CapturedFrame { wire: 0, time, bytes, dropped: None, lost: 0 }).unwrap();
+            let frame = CapturedFrame { wire: 0, time, bytes, dropped: None, lost: 0 };
+            sink.send(frame, if number < FRAMES - 5 { u64::MAX } else { 0 });
         }
-        let sender = thread::spawn(move || send_frames(&client, &frames, &AtomicU64::new(5)));
+        let sender = thread::spawn(move || send_frames(&client, &frames));
         // The client's writes time out many times.
         thread::sleep(Duration::from_millis(50));
         drop(sink);
@@ -104,6 +95,6 @@ mod tests {
             Answer::Frame { time_ns, .. } => *time_ns,
             other => panic!("{other:?}"),
         });
-        assert!(times.eq(0..FRAMES));
+        assert!(times.eq(0..FRAMES - 5));
     }
 }
