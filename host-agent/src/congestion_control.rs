@@ -6,14 +6,12 @@
 //! # Adding one
 //!
 //! 1. In a file or folder here, `Settings`, which are the keys of a file with their defaults, ranges and documentation,
-//!    the parameters on a link that are computed from them, and types that implement the two traits, with their tests.
-//!    An algorithm whose receiver sends no feedback uses the feedback of `line_rate`.
-//! 2. In `algorithm.rs`, the only place that names the algorithms: a variant of [`Algorithm`], which has its
-//!    parameters, of `Control`, and of `Feedback` if the algorithm has its own. The compiler requires the arm in
-//!    `ends`; `enum_dispatch` writes the others. In `settings.rs` a variant of [`Settings`]; the compiler requires its
-//!    name and its needs (marks, losses, telemetry).
-//! 3. In `scenario/src/transport/` a variant of `CongestionControlKeys` (`congestion_control.rs`), and a table of
-//!    `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The compiler requires the arms in both.
+//!    the parameters on a link that are computed from them, its needs (base round-trip time, losses, marks or
+//!    telemetry), and types that implement the two traits, with their tests. An algorithm whose receiver sends no
+//!    feedback uses the feedback of `line_rate`.
+//! 2. In `algorithm.rs` a line of `algorithms!`, and a variant of `Feedback` if the algorithm has its own.
+//! 3. In `scenario/src/transport/` a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The
+//!    compiler requires the arms in both.
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
 //!    `results/src/tables/flows.rs`; the names in the documentation of the keys `congestion_control`, which is the
 //!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
@@ -35,7 +33,7 @@ mod settings;
 pub mod theta_powertcp;
 pub mod timely;
 
-pub use algorithm::Algorithm;
+pub use algorithm::{Algorithm, Name, Settings};
 pub(crate) use algorithm::{Control, Feedback};
 use enum_dispatch::enum_dispatch;
 pub use fabric_core::wire::HopTelemetry;
@@ -43,7 +41,7 @@ use fabric_core::wire::TelemetryFields;
 pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
-pub use settings::{Link, Settings};
+pub use settings::Link;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::tcp::Ecn;

@@ -1,6 +1,5 @@
 //! `host.transport`: protocol of the flows, repair of losses, and congestion control.
 
-mod congestion_control;
 mod first_rtt;
 mod tcp;
 mod window;
@@ -17,12 +16,11 @@ use super::report::ScenarioError;
 use super::schema::without_default_tables;
 
 use crate::refusal::Refusal;
-use congestion_control::CongestionControlKeys;
 pub use first_rtt::{FirstRttLimit, FirstRttMarks};
 pub use host_agent::congestion_control::Settings as CongestionControl;
 pub use host_agent::congestion_control::dcqcn::MAX_STAGES;
 use host_agent::congestion_control::dctcp::Start;
-use host_agent::congestion_control::{dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
+use host_agent::congestion_control::{Name, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
 pub use tcp::Tcp;
 use window::WindowKeys;
 pub use window::{Window, WindowSize};
@@ -146,7 +144,7 @@ pub(crate) struct RoceRcKeys {
     rto_low_packets: Option<u32>,
     /// Congestion control: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
     /// with BFC), or "none", which sends at line rate. Default "dcqcn".
-    congestion_control: CongestionControlKeys,
+    congestion_control: Option<Name>,
     /// Parameters of DCQCN, used with `congestion_control = "dcqcn"`.
     dcqcn: dcqcn::Settings,
     /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
@@ -249,25 +247,21 @@ impl RoceRcKeys {
         let reliability = self.reliability.resolve(self.rto_low, self.rto_low_packets, place)?;
         reliability::check(reliability, retransmission_timeout, place)?;
         place.table("timely").check(self.timely.check())?;
-        let congestion_control = match self.congestion_control {
-            CongestionControlKeys::None => CongestionControl::None,
-            CongestionControlKeys::Cubic => {
+        let congestion_control = match self.congestion_control.unwrap_or(Name::Dcqcn) {
+            Name::None => CongestionControl::None,
+            Name::Cubic => {
                 let help = "Cubic runs on kind = \"tcp\"; here are \"dcqcn\", \"hpcc\", \"dctcp\", \"timely\", \
                             \"powertcp\", \"theta-powertcp\", \"rtt-target\" and \"none\"";
                 let title = "cubic cannot drive RoCEv2, whose hosts take no loss for congestion";
                 return Err(place.wrong("congestion_control", title, help));
             }
-            CongestionControlKeys::Dcqcn => CongestionControl::Dcqcn(self.dcqcn.completed()),
-            CongestionControlKeys::Dctcp => {
-                CongestionControl::Dctcp(self.dctcp.completed(Start::LineRate))
-            }
-            CongestionControlKeys::Hpcc => CongestionControl::Hpcc(self.hpcc),
-            CongestionControlKeys::Powertcp => CongestionControl::PowerTcp(self.powertcp),
-            CongestionControlKeys::RttTarget => CongestionControl::RttTarget(self.rtt_target),
-            CongestionControlKeys::ThetaPowertcp => {
-                CongestionControl::ThetaPowerTcp(self.theta_powertcp)
-            }
-            CongestionControlKeys::Timely => CongestionControl::Timely(self.timely.completed()),
+            Name::Dcqcn => CongestionControl::Dcqcn(self.dcqcn.completed()),
+            Name::Dctcp => CongestionControl::Dctcp(self.dctcp.completed(Start::LineRate)),
+            Name::Hpcc => CongestionControl::Hpcc(self.hpcc),
+            Name::PowerTcp => CongestionControl::PowerTcp(self.powertcp),
+            Name::RttTarget => CongestionControl::RttTarget(self.rtt_target),
+            Name::ThetaPowerTcp => CongestionControl::ThetaPowerTcp(self.theta_powertcp),
+            Name::Timely => CongestionControl::Timely(self.timely.completed()),
         };
         let window = Window {
             size: self.window.0,

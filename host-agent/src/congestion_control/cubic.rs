@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use units::checked::{Part, SomeBytes};
 use units::ratio::{Probability, Ratio};
 use units::schema::DefaultsInWords;
-use units::{Bytes, Picos};
+use units::{BitsPerSecond, Bytes, Picos};
 
+use super::line_rate::LineRate;
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Ecn, Link, Loss, Transmitted};
 
 const fn in_words() -> DefaultsInWords {
@@ -255,6 +257,15 @@ fn cube_root(cube: u128) -> u64 {
         }
     }
     root
+}
+
+pub(super) const fn needs(settings: &Settings) -> Needs {
+    let signal = if settings.ecn { Signal::Marks } else { Signal::Losses };
+    Needs { base_rtt: false, signal }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use units::{BitsPerSecond, Picos};
 
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, CongestionFeedback, Transmitted};
 
 mod notification_point;
@@ -34,6 +35,16 @@ impl Control {
     pub fn new(link_rate: BitsPerSecond, parameters: Arc<Parameters>) -> Self {
         Self { point: ReactionPoint::new(link_rate), parameters }
     }
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: false, signal: Signal::Marks }
+}
+
+pub(super) fn ends(parameters: Parameters, link_rate: BitsPerSecond) -> (Control, Feedback) {
+    let parameters = Arc::new(parameters);
+    let feedback = Feedback::new(Arc::clone(&parameters));
+    (Control::new(link_rate, parameters), feedback)
 }
 
 impl CongestionControl for Control {

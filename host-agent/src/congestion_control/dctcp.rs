@@ -18,6 +18,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::fraction::Fraction;
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{
     Acknowledged, CongestionControl, CongestionFeedback, Ecn, Link, Loss, Transmitted, rate_of,
 };
@@ -40,7 +41,7 @@ pub struct Settings {
     /// First window of a flow with `start = "slow-start"`, above zero. Default: ten times `host.payload` (RFC 6928).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<SomeBytes>,
-    /// Growth of the window in a round trip without marks, above zero. Default: one `host.payload`.
+    /// Growth of the window in a round trip without marks. Default: one `host.payload`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additive_increase: Option<Bytes>,
     /// Minimum window after a cut, above zero. Default: one `host.payload`.
@@ -86,7 +87,7 @@ impl Settings {
     /// Returns the parameters on a link.
     pub(super) fn parameters(&self, link: &Link) -> Parameters {
         let start = self.start.unwrap_or_default();
-        let pacing = self.pacing.unwrap_or(start == Start::LineRate);
+        let pacing = self.completed(start).pacing.unwrap_or_default();
         let minimum_window = self.minimum_window.map_or(link.payload, SomeBytes::get);
         let (initial_window, maximum_window) = match start {
             Start::LineRate => {
@@ -208,6 +209,14 @@ impl Control {
         let Parameters { minimum_window, maximum_window, .. } = *self.parameters;
         self.window = window.clamp(minimum_window.0, maximum_window.0);
     }
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: true, signal: Signal::Marks }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, Feedback) {
+    (Control::new(parameters.into()), Feedback::default())
 }
 
 impl CongestionControl for Control {

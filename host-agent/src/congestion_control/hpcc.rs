@@ -19,9 +19,11 @@ use units::ratio::Probability;
 use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
+use super::line_rate::LineRate;
 use super::multiple::Multiple;
 use super::path::Path;
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
 const fn in_words() -> DefaultsInWords {
@@ -162,6 +164,14 @@ impl Control {
         let grown = window.saturating_add(additive_increase.0);
         (grown.clamp(self.least, self.most), stage)
     }
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: true, signal: Signal::Telemetry }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

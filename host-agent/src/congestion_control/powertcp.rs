@@ -20,9 +20,11 @@ use units::ratio::Probability;
 use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
+use super::line_rate::LineRate;
 use super::multiple::Multiple;
 use super::path::{Path, Step};
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
 const fn in_words() -> DefaultsInWords {
@@ -177,6 +179,14 @@ fn current(step: &Step) -> Multiple {
 /// nu / (b tau): the queue and the bandwidth-delay product, as a multiple of the latter.
 fn voltage(step: &Step, base_rtt: Nanos) -> Multiple {
     Multiple::for_link(step.queue, step.rate, base_rtt).plus(Multiple::ONE)
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: true, signal: Signal::Telemetry }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

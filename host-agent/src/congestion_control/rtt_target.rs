@@ -14,8 +14,10 @@ use units::checked::{Checked, Range, SomeBytes};
 use units::ratio::Ratio;
 use units::refusal::Refusal;
 use units::schema::DefaultsInWords;
-use units::{Bytes, Picos};
+use units::{BitsPerSecond, Bytes, Picos};
 
+use super::line_rate::LineRate;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link};
 
 const fn in_words() -> DefaultsInWords {
@@ -97,6 +99,14 @@ impl Control {
         let window = parameters.initial_window.min(parameters.maximum_window).0;
         Self { parameters, window, last: None }
     }
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: true, signal: Signal::Nothing }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

@@ -10,9 +10,12 @@ use std::sync::Arc;
 
 use units::{BitsPerSecond, Bytes, Picos};
 
+use super::line_rate::LineRate;
 use super::multiple::Multiple;
-use super::powertcp::{Parameters, Window};
+use super::powertcp::Window;
+pub use super::powertcp::{Parameters, Settings};
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Transmitted};
 
 /// The last round trip that was measured.
@@ -59,6 +62,14 @@ impl Control {
         let voltage = Multiple::ratio(sample.round_trip.to_nanos().0, base_rtt.0.max(1));
         self.power = self.power.averaged(current.times(voltage), span, base_rtt);
     }
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: true, signal: Signal::Nothing }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

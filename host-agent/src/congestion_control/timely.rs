@@ -22,7 +22,9 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Picos};
 
 use super::fraction::Fraction;
+use super::line_rate::LineRate;
 use super::rounds::Rounds;
+use super::settings::{Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted};
 
 const fn in_words() -> DefaultsInWords {
@@ -273,6 +275,14 @@ impl Control {
 fn part(value: u64, numerator: u128, denominator: u128) -> u64 {
     let product = u128::from(value).saturating_mul(numerator);
     u64::try_from(product / denominator).unwrap_or(u64::MAX)
+}
+
+pub(super) const fn needs(_: &Settings) -> Needs {
+    Needs { base_rtt: false, signal: Signal::Nothing }
+}
+
+pub(super) fn ends(parameters: Parameters, _: BitsPerSecond) -> (Control, LineRate) {
+    (Control::new(parameters.into()), LineRate)
 }
 
 impl CongestionControl for Control {

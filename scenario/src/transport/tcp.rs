@@ -1,11 +1,10 @@
 //! `transport = { kind = "tcp" }`.
 
-use host_agent::congestion_control::cubic;
+use host_agent::congestion_control::{Name, cubic};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-use super::congestion_control::CongestionControlKeys;
 use super::window::WindowKeys;
 use super::{
     BaseRtt, CongestionControl, FirstRttMarks, Place, Start, Window, dctcp, first_rtt, hpcc,
@@ -77,7 +76,7 @@ pub(crate) struct TcpKeys {
     handshake: Option<bool>,
     /// Congestion control: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
     /// with BFC), or "none", which sends at line rate. Default "cubic".
-    congestion_control: Option<CongestionControlKeys>,
+    congestion_control: Option<Name>,
     /// Parameters of Cubic, used with `congestion_control = "cubic"`.
     cubic: cubic::Settings,
     /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
@@ -185,25 +184,21 @@ impl TcpKeys {
 
     fn congestion_control(&self, place: &Place<'_>) -> Result<CongestionControl, ScenarioError> {
         place.table("timely").check(self.timely.check())?;
-        match self.congestion_control.unwrap_or(CongestionControlKeys::Cubic) {
-            CongestionControlKeys::None => Ok(CongestionControl::None),
-            CongestionControlKeys::Cubic => Ok(CongestionControl::Cubic(self.cubic)),
-            CongestionControlKeys::Dctcp => {
-                Ok(CongestionControl::Dctcp(self.dctcp.completed(Start::SlowStart)))
-            }
-            CongestionControlKeys::RttTarget => Ok(CongestionControl::RttTarget(self.rtt_target)),
-            CongestionControlKeys::ThetaPowertcp => {
-                Ok(CongestionControl::ThetaPowerTcp(self.theta_powertcp))
-            }
-            CongestionControlKeys::Timely => Ok(CongestionControl::Timely(self.timely.completed())),
-            CongestionControlKeys::Dcqcn => {
+        match self.congestion_control.unwrap_or(Name::Cubic) {
+            Name::None => Ok(CongestionControl::None),
+            Name::Cubic => Ok(CongestionControl::Cubic(self.cubic)),
+            Name::Dctcp => Ok(CongestionControl::Dctcp(self.dctcp.completed(Start::SlowStart))),
+            Name::RttTarget => Ok(CongestionControl::RttTarget(self.rtt_target)),
+            Name::ThetaPowerTcp => Ok(CongestionControl::ThetaPowerTcp(self.theta_powertcp)),
+            Name::Timely => Ok(CongestionControl::Timely(self.timely.completed())),
+            Name::Dcqcn => {
                 let title = "dcqcn cannot drive TCP: it waits for CNPs, which RoCEv2 has";
                 let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\", \
                             \"rtt-target\" or \"none\"";
                 Err(place.wrong("congestion_control", title, help))
             }
-            CongestionControlKeys::Hpcc => Ok(CongestionControl::Hpcc(self.hpcc)),
-            CongestionControlKeys::Powertcp => Ok(CongestionControl::PowerTcp(self.powertcp)),
+            Name::Hpcc => Ok(CongestionControl::Hpcc(self.hpcc)),
+            Name::PowerTcp => Ok(CongestionControl::PowerTcp(self.powertcp)),
         }
     }
 }

@@ -12,7 +12,7 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::Parameters;
-use crate::congestion_control::Fraction;
+use crate::congestion_control::{Fraction, Link};
 
 /// Maximum number of stages of fast recovery. After a long silence a sender goes through all of them one by one at its
 /// next packet.
@@ -150,7 +150,7 @@ impl Settings {
     /// Returns the settings with all values of the profile.
     #[must_use]
     pub fn completed(self) -> Self {
-        let all = self.parameters(BitsPerSecond(u64::MAX));
+        let all = self.on_link(BitsPerSecond(u64::MAX));
         Self {
             profile: self.profile,
             alpha_update_interval: Some(Period::within(all.alpha_interval)),
@@ -169,7 +169,11 @@ impl Settings {
     }
 
     /// Returns the parameters on a link.
-    pub(in super::super) fn parameters(&self, line_rate: BitsPerSecond) -> Parameters {
+    pub(in super::super) fn parameters(&self, link: &Link) -> Parameters {
+        self.on_link(link.rate)
+    }
+
+    fn on_link(&self, line_rate: BitsPerSecond) -> Parameters {
         let published = self.profile.published();
         let period = |given: Option<Period>, usual| given.map_or(usual, Period::get);
         let increase = |given: Option<Increase>, usual| given.map_or(usual, |increase| increase.0);
