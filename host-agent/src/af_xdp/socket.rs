@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::ring::{Consumer, Layout, Producer};
 use super::umem::{FRAME_BYTES, FRAMES, Umem};
@@ -303,7 +303,14 @@ impl Socket {
     }
 }
 
-/// The descriptor to put into an `XSKMAP`, or to wait for frames on with `poll`.
+/// The descriptor to wait for frames on with `poll`.
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// The descriptor to put into an `XSKMAP`.
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()

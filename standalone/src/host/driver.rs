@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use emulation::datapath::HostArrival;
@@ -159,9 +159,9 @@ impl Driver {
     }
 
     /// Waits until a frame arrives, one of `others` is readable, a signal arrives or an instant is reached.
-    pub(super) fn wait(
-        &mut self,
-        others: impl IntoIterator<Item = RawFd>,
+    pub(super) fn wait<'a>(
+        &'a mut self,
+        others: impl IntoIterator<Item = BorrowedFd<'a>>,
         due: Picos,
     ) -> Result<Signals, Error> {
         let span = until(self.now(), due);
@@ -169,7 +169,7 @@ impl Driver {
         if span < SPIN {
             return Ok(waiter.taken());
         }
-        let descriptors = [socket.as_raw_fd()].into_iter().chain(others);
+        let descriptors = [af_xdp::Socket::as_fd(socket)].into_iter().chain(others);
         let signals = waiter.wait(descriptors, span);
         signals.map_err(|source| Error::System { step: "wait", source })
     }
