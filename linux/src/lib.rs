@@ -4,9 +4,14 @@
 //! safe interface, so that other crates forbid unsafe code.
 //!
 //! - [`interface`]: addresses, MTUs and offloads of interfaces.
+//! - [`interrupt`]: signals that ask a process to end.
+//! - [`process`], [`heap`]: descriptors, end and memory of a process.
 //!
 //! The crate uses no crate of ours. A function returns the system's error and adds no advice: its caller knows the
-//! user's purpose.
+//! user's purpose. Modules that a build without the datapath of the kernel uses are for any Unix.
 
+pub mod heap;
 #[cfg(target_os = "linux")]
 pub mod interface;
+pub mod interrupt;
+pub mod process;

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use terminal::heap::Heap;
+use terminal::Heap;
 use xoff::commands;
 
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: Heap = terminal::HEAP;
 
 fn main() -> ExitCode {
     let exit = match commands::parse() {
