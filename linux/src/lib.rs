@@ -5,7 +5,8 @@
 //!
 //! - [`interface`]: addresses, MTUs and offloads of interfaces.
 //! - [`interrupt`]: signals that ask a process to end.
-//! - [`process`], [`heap`]: descriptors, end and memory of a process.
+//! - [`process`], [`heap`]: start, descriptors, end and memory of a process.
+//! - [`socket`]: sockets of any kind.
 //!
 //! The crate uses no crate of ours. A function returns the system's error and adds no advice: its caller knows the
 //! user's purpose. Modules that a build without the datapath of the kernel uses are for any Unix.
@@ -15,3 +16,5 @@ pub mod heap;
 pub mod interface;
 pub mod interrupt;
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod socket;

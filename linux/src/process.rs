@@ -1,9 +1,21 @@
-//! The descriptors and the end of this process.
+//! The descriptors and the end of this process, and the start of others.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use nix::unistd::setsid;
 
 /// Ends the process at once. No exit handler runs, so nothing that is locked or blocked delays the end.
 pub fn exit_now(code: u8) -> ! {
     // SAFETY: the call takes a number and does not return.
     unsafe { libc::_exit(code.into()) }
+}
+
+/// Makes a process the leader of a new session when it starts, without a terminal.
+pub fn lead_session(command: &mut Command) -> &mut Command {
+    // SAFETY: `setsid` is called between fork and exec; it takes no lock and allocates nothing.
+    unsafe { command.pre_exec(|| setsid().map(drop).map_err(io::Error::from)) }
 }
 
 /// Closes all descriptors above standard error. Call it while they all belong to the process's parent: before any code
