@@ -10,15 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use analysis::expectation::LentFolder;
+use nix::fcntl::OFlag;
 use results::{Capture, CaptureWire};
 use switch_user::program::objects::{describe_maps, describe_programs};
 use terminal::Complaint;
 use units::{BitsPerSecond, Nanos};
 
 use super::bench::{Bench, Ended};
-use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
+use linux::bpf::Map;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
@@ -44,7 +45,8 @@ struct KernelLog {
 impl KernelLog {
     fn open() -> io::Result<Self> {
         let mut options = File::options();
-        let mut device = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg")?;
+        let mut device =
+            options.read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open("/dev/kmsg")?;
         device.seek(SeekFrom::End(0))?;
         Ok(Self { device, lines: Vec::new() })
     }

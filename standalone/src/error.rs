@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use host_agent::af_xdp;
+use linux::af_xdp;
+use linux::packet_socket;
 use nix::errno::Errno;
 use scenario::ScenarioError;
 use switch_user::hook::XdpHook;
-use switch_user::packet_socket;
 use switch_user::program::ProgramError;
 
 /// Reason why a switch or host could not start or go on.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use emulation::datapath::HostArrival;
 use fabric_core::wire::{LinkAddresses, LinkDelayFrame, Packet, link_delay};
-use host_agent::{Host, HostConfig, af_xdp};
+use host_agent::{Host, HostConfig};
+use linux::af_xdp;
 use switch_user::program::HostProgram;
 use units::Picos;
 

@@ -21,8 +21,8 @@ use units::Nanos;
 use super::{OBJECT, ProgramError, SwitchProgram, size_maps};
 use crate::hook::XdpHook;
 use crate::prefix_table::PrefixTable;
-use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
+use linux::region::Region;
 
 /// Attempts to begin a turn before the thread yields the processor. An arrival takes about a microsecond.
 const SPINS: u32 = 10_000;

@@ -1,8 +1,10 @@
-//! BPF programs of a few instructions, and maps for them, by direct system calls, where the shipped object has no
-//! suitable program. All objects end when they are dropped, except attachments elsewhere.
+//! BPF programs of a few instructions, and maps for them, without an object file. All objects end when they are dropped,
+//! except attachments elsewhere.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
 
 /// `enum bpf_cmd`.
 const MAP_CREATE: libc::c_long = 0;
@@ -336,10 +338,7 @@ impl Attributes {
         // SAFETY: the attributes have the given length; the caller promises that their pointers are valid.
         let result =
             unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), self.0.len()) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(RawFd::try_from(result).expect("descriptors are small"))
+        Ok(RawFd::try_from(Errno::result(result)?).expect("descriptors are small"))
     }
 
     /// # Safety
