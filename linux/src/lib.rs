@@ -6,7 +6,8 @@
 //! - [`af_xdp`], [`packet_socket`]: sockets for whole frames.
 //! - [`bpf`]: programs of a few instructions.
 //! - [`region`]: arrays in memory that a BPF array may share.
-//! - [`interface`]: addresses, MTUs and offloads of interfaces.
+//! - [`interface`], [`tap`]: addresses, MTUs and offloads of interfaces; tap devices.
+//! - [`scheduling`]: real-time threads.
 //! - [`interrupt`]: signals that ask a process to end.
 //! - [`process`], [`heap`]: start, descriptors, end and memory of a process.
 //! - [`socket`]: sockets of any kind.
@@ -27,4 +28,8 @@ pub mod packet_socket;
 pub mod process;
 pub mod region;
 #[cfg(target_os = "linux")]
+pub mod scheduling;
+#[cfg(target_os = "linux")]
 pub mod socket;
+#[cfg(target_os = "linux")]
+pub mod tap;
