@@ -1,5 +1,7 @@
 //! The binary `xoff`.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 use terminal::Heap;
