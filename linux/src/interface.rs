@@ -3,7 +3,7 @@
 //! [`Interfaces::index`], [`mac_address`](Interfaces::mac_address) and [`mtu`](Interfaces::mtu) take no lock of the
 //! kernel. Netlink would wait for other processes that change interfaces.
 
-use std::ffi::c_ulong;
+use std::ffi::{CStr, c_ulong};
 use std::io;
 use std::mem;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -120,6 +120,18 @@ impl Interfaces {
     }
 }
 
+/// Name of an interface of the calling thread's namespace. nix 0.31 returns an empty name for an unknown index.
+pub fn name_of(index: u32) -> io::Result<String> {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has the length that the function requires.
+    if unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let name = name.map(libc::c_char::cast_unsigned);
+    let name = CStr::from_bytes_until_nul(&name).expect("a name ends with a zero byte");
+    Ok(name.to_string_lossy().into_owned())
+}
+
 /// Turns an offload of an interface on or off. `socket` is any socket of the interface's namespace.
 pub fn set_offload(
     socket: &impl AsRawFd,
@@ -161,6 +173,7 @@ mod tests {
     fn the_loopback_interface_has_no_mac_address() {
         let interfaces = Interfaces::open().expect("a socket");
         assert_eq!(interfaces.index("lo").expect("every namespace has it"), 1);
+        assert_eq!(name_of(1).expect("it has a name"), "lo");
         assert_eq!(interfaces.mac_address("lo").expect("it has an address"), None);
         assert!(interfaces.mtu("lo").expect("it has an MTU") >= 1500);
     }
@@ -170,6 +183,8 @@ mod tests {
         let interfaces = Interfaces::open().expect("a socket");
         let unknown = interfaces.mtu("no-such-thing").expect_err("no such interface");
         assert_eq!(unknown.raw_os_error(), Some(libc::ENODEV));
+        let nameless = name_of(u32::MAX).expect_err("no such index");
+        assert_eq!(nameless.raw_os_error(), Some(libc::ENXIO));
         let overlong = interfaces.mtu("a-name-of-16-byt").expect_err("15 bytes at most");
         assert_eq!(overlong.kind(), io::ErrorKind::InvalidInput);
     }

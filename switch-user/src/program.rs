@@ -30,9 +30,9 @@ pub use self::host::{HostProgram, SocketTakes};
 use crate::hook::{Hook, XdpHook};
 use crate::refusal::Refusal;
 use crate::tables::{Capacity, SwitchTables};
+use linux::interface::name_of;
 use linux::region::Region;
 use nix::errno::Errno;
-use nix::net::if_::if_indextoname;
 
 /// Object built from `switch-ebpf` by `cargo xtask build-ebpf`.
 #[cfg(not(feature = "log-events"))]
@@ -448,11 +448,6 @@ fn lookup_error(
 }
 
 fn interface_name(program: &'static str, index: u32) -> Result<String, ProgramError> {
-    match if_indextoname(index) {
-        Ok(name) => Ok(name.to_string_lossy().into_owned()),
-        Err(error) => {
-            let target = format!("interface {index}");
-            Err(lookup_error(program, &target, io::Error::from(error).into()))
-        }
-    }
+    name_of(index)
+        .map_err(|error| lookup_error(program, &format!("interface {index}"), error.into()))
 }

@@ -5,11 +5,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
-use nix::net::if_::if_indextoname;
 
 use super::ring::{Consumer, Layout, Producer};
 use super::umem::{FRAME_BYTES, FRAMES, Umem};
 use super::{Error, MAX_FRAME_LENGTH, MIN_FRAME_LENGTH};
+use crate::interface::name_of;
 
 /// Kicks for one frame before giving up, with a yield between them. A frame normally leaves on the
 /// first; only another CPU that is polling the peer's queue keeps it longer, for microseconds.
@@ -319,8 +319,8 @@ fn is_transient(error: &io::Error) -> bool {
 
 /// `name (index n)`, or the index alone where the namespace has no such interface.
 fn interface_name(index: u32) -> String {
-    match if_indextoname(index) {
-        Ok(name) => format!("{} (index {index})", name.to_string_lossy()),
+    match name_of(index) {
+        Ok(name) => format!("{name} (index {index})"),
         Err(_) => format!("interface {index}"),
     }
 }
