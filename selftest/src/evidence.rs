@@ -251,9 +251,8 @@ pub fn keep_objects(folder: &Path) {
         .expect("a String takes every write");
         let opened = (map.kind == ARRAY).then(|| Map::from_number(map.id));
         let Some(Ok(open)) = opened else { continue };
-        let length = map.value_bytes as usize;
         for key in 0..map.entries.min(MAX_ROWS) {
-            let Ok(value) = open.entry(key, length) else { break };
+            let Ok(value) = open.entry(key) else { break };
             if value.iter().any(|&byte| byte != 0) {
                 write!(text, "\t[{key}] ").expect("a String takes every write");
                 for byte in value {

@@ -175,7 +175,7 @@ fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
     };
     let bytes = u32::try_from(value.len()).expect("it is short");
     let target = Map::new(kind, 1, bytes)?;
-    target.set(0, &value, value.len())?;
+    target.set(0, &value)?;
     let [first, second] = map(1, target.descriptor());
     let redirects = [first, second, set(2, 0), set(3, XDP_DROP), call(REDIRECT_MAP), exit()];
     let redirects = Program::load(ProgramKind::Xdp, "redirects", &redirects)?;

@@ -176,7 +176,7 @@ impl Pair {
 fn redirect_to(socket: &Socket) -> std::io::Result<(Link, Map)> {
     const RX_QUEUE_INDEX: i16 = 16;
     let sockets = Map::new(MapKind::Sockets, 1, 4)?;
-    sockets.set(0, &socket.as_raw_fd().to_ne_bytes(), 4)?;
+    sockets.set(0, &socket.as_raw_fd().to_ne_bytes())?;
     let [first, second] = map(1, sockets.descriptor());
     let instructions = [
         load_word(2, 1, RX_QUEUE_INDEX),
