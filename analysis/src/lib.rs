@@ -3,6 +3,8 @@
 //! [`inspect`] describes a scenario's fabric, [`graph`] draws it, [`expectation`] compares results with `[[expect]]`, [`explain`]
 //! finds why flows were slow, and a [`report`] draws runs and sweeps.
 
+#![forbid(unsafe_code)]
+
 pub mod checked;
 pub mod commands;
 pub mod expectation;

@@ -9,6 +9,8 @@
 //! (Linux, on by default) fabrics can also run in network namespaces, and stay up there (`live`). Without it they
 //! run in memory only.
 
+#![forbid(unsafe_code)]
+
 mod closing;
 pub mod cpu_time;
 pub mod datapath;

@@ -8,12 +8,12 @@ use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use linux::region::Arena;
 use results::{
     CaptureWire, Record, RecordOptions, ResultsError, ResultsFolder, ResultsOptions, RunEnd,
     RunReport, SizeClasses, Summary, TableFormat, ThroughputMeter, Window,
 };
 use scenario::{CaptureFilter, DatapathKind, Scenario, Throughput};
-use switch_user::region::Arena;
 #[cfg(feature = "kernel")]
 use switch_user::switch::Switch;
 use switch_user::tables::SwitchTables;

@@ -14,11 +14,10 @@
 //!
 //! [`Host`] is sans-I/O: packets and instants in, packets, events and deadlines out. It reads no
 //! clock, allocates nothing per packet and touches only the queue pair that a packet names. The
-//! memory datapath drives it directly; the kernel datapath through `af_xdp`, which the feature
-//! `kernel` adds.
+//! memory datapath drives it directly, and the kernel datapath through AF_XDP sockets (`linux`).
 
-#[cfg(feature = "kernel")]
-pub mod af_xdp;
+#![forbid(unsafe_code)]
+
 pub mod congestion_control;
 mod counters;
 mod first_rtt;

@@ -7,6 +7,8 @@
 //! `ns3/buffers.rs`. Not checked by the compiler: `Program` of the command, a seed in `fuzz/src/ns3.rs`, the table in
 //! docs/import.md.
 
+#![forbid(unsafe_code)]
+
 pub mod ns3;
 mod remarks;
 mod source;

@@ -1,10 +1,12 @@
 //! Connections of commands to a live fabric.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::folder::{Description, LiveFolder, State};
 use super::protocol::{Answer, Request};
@@ -93,7 +95,7 @@ impl Client {
 
     /// Waits at most `patience` for an answer to begin. Returns true if one has. A signal ends the wait.
     pub fn await_answer(&self, patience: Duration) -> bool {
-        self.has_more() || is_ready(self.stream.get_ref().as_raw_fd(), libc::POLLIN, patience)
+        self.has_more() || is_ready(self.stream.get_ref(), PollFlags::POLLIN, patience)
     }
 
     /// Returns true if a part of the next answer has arrived.
@@ -152,17 +154,15 @@ enum Fate {
 }
 
 /// Waits at most `patience` until a descriptor is ready for `events`, or is at its end. A signal ends the wait.
-pub fn is_ready(descriptor: RawFd, events: libc::c_short, patience: Duration) -> bool {
-    let mut descriptor = libc::pollfd { fd: descriptor, events, revents: 0 };
-    let millis = patience.as_millis().try_into().unwrap_or(libc::c_int::MAX);
-    // SAFETY: one descriptor outlives the call.
-    unsafe { libc::poll(&raw mut descriptor, 1, millis) > 0 }
+pub fn is_ready(descriptor: impl AsFd, events: PollFlags, patience: Duration) -> bool {
+    let patience = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+    let mut polled = [PollFd::new(descriptor.as_fd(), events)];
+    poll(&mut polled, patience).is_ok_and(|ready| ready > 0)
 }
 
 /// Returns true if the descriptor still has a reader, as far as this can be known before writing.
-pub fn is_read(descriptor: RawFd) -> bool {
-    let mut descriptor = libc::pollfd { fd: descriptor, events: 0, revents: 0 };
-    // SAFETY: one descriptor outlives the call, which does not wait.
-    unsafe { libc::poll(&raw mut descriptor, 1, 0) };
-    descriptor.revents & libc::POLLERR == 0
+pub fn is_read(descriptor: impl AsFd) -> bool {
+    let mut polled = [PollFd::new(descriptor.as_fd(), PollFlags::empty())];
+    let polls = poll(&mut polled, PollTimeout::ZERO);
+    polls.is_err() || !polled[0].revents().is_some_and(|it| it.contains(PollFlags::POLLERR))
 }

@@ -3,10 +3,13 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use linux::socket::unread_bytes;
+use nix::sys::socket::{Shutdown, shutdown};
 
 /// Time after which a client without a request may be disconnected.
 const GRACE: Duration = Duration::from_millis(200);
@@ -64,8 +67,8 @@ impl Clients {
                 .min_by_key(|(_, entry)| entry.since);
             let number = quietest.map(|(&number, _)| number)?;
             let quiet = all.remove(&number)?;
-            // SAFETY: the descriptor is open. The client's thread notices the end of its connection.
-            unsafe { libc::shutdown(quiet.connection.as_raw_fd(), libc::SHUT_RDWR) };
+            // The client's thread notices the end of its connection.
+            let _ = shutdown(quiet.connection.as_raw_fd(), Shutdown::Both);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         all.insert(number, Entry { connection, is_served: false, since: now });
@@ -162,10 +165,10 @@ pub struct Connection<S> {
     /// Admission of the client.
     pub admission: Admission,
     /// Number of unread bytes at the last check.
-    unread: Cell<libc::c_int>,
+    unread: Cell<u32>,
 }
 
-impl<S: AsRawFd> Connection<S>
+impl<S: AsFd> Connection<S>
 where
     for<'a> &'a S: Write,
 {
@@ -201,26 +204,17 @@ where
         if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        self.unread.set(unread(self.stream.as_raw_fd()));
+        self.unread.set(unread_bytes(&self.stream));
         Ok(written)
     }
 
     /// Notes whether the client has read anything since the last call.
     fn note_reading(&self) {
-        let unread = unread(self.stream.as_raw_fd());
+        let unread = unread_bytes(&self.stream);
         if unread == 0 || unread < self.unread.replace(unread) {
             self.admission.serve();
         }
     }
-}
-
-/// Returns the bytes of a socket that its peer has not read yet, including the kernel's overhead.
-fn unread(socket: RawFd) -> libc::c_int {
-    let mut unread = 0;
-    // SAFETY: the call fills in the number, which outlives it. A descriptor that does not support the call leaves it at
-    // zero.
-    unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut unread) };
-    unread
 }
 
 fn is_late(error: &io::Error) -> bool {

@@ -13,18 +13,18 @@ pub mod storm;
 pub mod top;
 pub mod watch;
 
+use std::fs::File;
+use std::io;
+
 use analysis::checked::checked;
+use nix::unistd::dup2_stdout;
 use terminal::{
     Exit, answer, complain, interrupt, json_errors, leave, prepare, print, refuse, say, tables,
     warn,
 };
 
-/// Lets whoever waits for this process's output know that no more comes.
-fn close_output() {
-    // SAFETY: both descriptors are open for as long as they are used; from here on standard output goes nowhere.
-    unsafe {
-        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
-        libc::dup2(nowhere, libc::STDOUT_FILENO);
-        libc::close(nowhere);
-    }
+/// Lets readers of this process's output know that no more comes: from here on it goes nowhere.
+fn close_output() -> io::Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null")?;
+    Ok(dup2_stdout(nowhere)?)
 }

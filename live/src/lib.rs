@@ -2,6 +2,8 @@
 //! it is found ([`folder`]), and a socket for commands ([`client`], [`protocol`]). [`watcher`] and [`glance`] are for
 //! commands that poll a fabric.
 
+#![forbid(unsafe_code)]
+
 pub mod changes;
 pub mod client;
 pub mod clients;

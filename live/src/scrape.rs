@@ -5,13 +5,16 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::poll::PollFlags;
+
+use super::client::is_ready;
 use super::clients::Newcomers;
 
 /// Path of the page.
@@ -114,11 +117,7 @@ impl<R: Fn() -> Result<String, String> + Send + Sync + 'static> Server<R> {
 
 /// Waits at most `most` for a connection.
 fn wait(listener: &impl Listener, most: Duration) {
-    let mut descriptor =
-        libc::pollfd { fd: listener.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    let milliseconds = libc::c_int::try_from(most.as_millis()).unwrap_or(libc::c_int::MAX);
-    // SAFETY: one descriptor outlives the call.
-    unsafe { libc::poll(&raw mut descriptor, 1, milliseconds) };
+    is_ready(listener, PollFlags::POLLIN, most);
 }
 
 /// Reads a request and answers it.

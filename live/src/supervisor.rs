@@ -9,7 +9,6 @@ mod storms;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process;
@@ -25,6 +24,8 @@ use emulation::live::impairment::{ImpairmentChange, LinkState};
 use emulation::live::stacks::Waiting;
 use emulation::live::thread::Priority;
 use emulation::live::{self, Options, Up};
+use nix::poll::PollFlags;
+use nix::unistd::dup2_stderr;
 use scenario::{MAX_LIFE, MIN_PERIOD, Scenario};
 use terminal::guardian;
 use terminal::{warn, with_causes};
@@ -119,11 +120,7 @@ fn cannot_write(claim: &Claim, error: &io::Error) -> String {
 fn log_from_now_on(folder: &LiveFolder) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let log = options.create(true).append(true).mode(0o600).open(folder.file("log"))?;
-    // SAFETY: both descriptors are open; the second one is replaced.
-    match unsafe { libc::dup2(log.as_raw_fd(), libc::STDERR_FILENO) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    Ok(dup2_stderr(log)?)
 }
 
 fn listen(claim: &Claim) -> io::Result<UnixListener> {
@@ -178,7 +175,7 @@ fn serve(listener: &UnixListener, handle: &Handle, names: &Arc<Names>) {
     }
     let mut newcomers = Newcomers::new(MAX_CLIENTS);
     loop {
-        client::is_ready(listener.as_raw_fd(), libc::POLLIN, newcomers.patience(PATIENCE));
+        client::is_ready(listener, PollFlags::POLLIN, newcomers.patience(PATIENCE));
         match listener.accept() {
             Ok((client, _)) => newcomers.add(client).iter().for_each(turn_away),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -6,6 +6,8 @@ use std::panic;
 use std::thread;
 use std::time::Duration;
 
+use linux::tap::Tap;
+
 use crate::error::Error;
 use crate::fabric::{FabricId, FabricLock};
 use crate::namespace::{self, Namespace};
@@ -16,7 +18,6 @@ use crate::request::{AskState, BirthOfEnd, Configure, MakeLink, Step};
 use crate::route_socket::RouteSocket;
 use crate::run_directory;
 use crate::settings;
-use crate::tap::Tap;
 
 /// Maximum number of checks of an interface without a carrier. Linkwatch runs at least once a second, and may be late
 /// on a loaded machine.

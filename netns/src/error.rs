@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
+
 use crate::fabric::FabricId;
 use crate::plan_check::PlanError;
 
@@ -94,18 +96,20 @@ fn said(kernel: Option<&str>) -> String {
 }
 
 fn advice(source: &io::Error) -> &'static str {
-    match source.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "; run it as root, outside of a restricted container",
-        Some(libc::EMFILE) => "; raise the limit on open files, for example with `ulimit -n 65536`",
-        Some(libc::ENOSPC) => {
+    match source.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EPERM | Errno::EACCES) => "; run it as root, outside of a restricted container",
+        Some(Errno::EMFILE) => {
+            "; raise the limit on open files, for example with `ulimit -n 65536`"
+        }
+        Some(Errno::ENOSPC) => {
             "; raise a limit of the kernel: user.max_net_namespaces or fs.mount-max (sysctl)"
         }
-        Some(libc::EOPNOTSUPP) => "; the kernel may lack veth (CONFIG_VETH, `modprobe veth`)",
-        Some(libc::EBUSY) => {
+        Some(Errno::EOPNOTSUPP) => "; the kernel may lack veth (CONFIG_VETH, `modprobe veth`)",
+        Some(Errno::EBUSY) => {
             "; where the kernel puts tunnels (sit0, tunl0) into each new namespace, they have taken the interface's index: \
              set the sysctl net.core.fb_tunnels_only_for_init_net to 2"
         }
-        Some(libc::EROFS) => "; mount it writable, or run outside of the container",
+        Some(Errno::EROFS) => "; mount it writable, or run outside of the container",
         _ => "",
     }
 }
@@ -119,15 +123,15 @@ mod tests {
         let refused = Error::Refused {
             request: "make link leaf0/p0 - host0/eth0".to_owned(),
             kernel: Some("Unknown device type".to_owned()),
-            source: io::Error::from_raw_os_error(libc::EOPNOTSUPP),
+            source: io::Error::from(Errno::EOPNOTSUPP),
         };
         let message = refused.to_string();
         for part in ["leaf0/p0", "Unknown device type", "modprobe veth"] {
             assert!(message.contains(part), "{message}");
         }
-        let busy = advice(&io::Error::from_raw_os_error(libc::EBUSY));
+        let busy = advice(&io::Error::from(Errno::EBUSY));
         assert!(busy.contains("net.core.fb_tunnels_only_for_init_net"), "{busy}");
-        let source = io::Error::from_raw_os_error(libc::EMFILE);
+        let source = io::Error::from(Errno::EMFILE);
         let message = Error::namespace("xoff-0001-leaf0", "open it", source).to_string();
         assert!(message.contains("xoff-0001-leaf0") && message.contains("ulimit"), "{message}");
     }

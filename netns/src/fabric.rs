@@ -9,6 +9,8 @@ use std::process;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use nix::sys::stat::{major, minor};
+
 use crate::error::Error;
 use crate::process::Process;
 use crate::run_directory;
@@ -166,7 +168,7 @@ pub(crate) fn lock_state(id: FabricId) -> Result<LockState, Error> {
 
 /// Returns the processes that hold a lock on the file with this device and inode, from the text of `/proc/locks`.
 fn holders_of((device, inode): (u64, u64), locks: &str) -> Vec<u32> {
-    let file = format!("{:02x}:{:02x}:{inode}", libc::major(device), libc::minor(device));
+    let file = format!("{:02x}:{:02x}:{inode}", major(device), minor(device));
     let holder = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         // A process that waits for the lock has an arrow in the second place.
@@ -243,7 +245,7 @@ mod tests {
     fn the_holders_of_a_lock_are_those_of_its_file() {
         let locks = "1: POSIX  ADVISORY  WRITE 7 00:1a:99 0 EOF\n2: FLOCK  ADVISORY  WRITE 812 00:1a:99 0 EOF\n\
                      2: -> FLOCK  ADVISORY  WRITE 813 00:1a:99 0 EOF\n3: FLOCK  ADVISORY  READ  9 00:1b:99 0 EOF\n";
-        let device = libc::makedev(0, 0x1a);
+        let device = nix::sys::stat::makedev(0, 0x1a);
         assert_eq!(holders_of((device, 99), locks), [812]);
         assert_eq!(holders_of((device, 98), locks), [0; 0]);
     }

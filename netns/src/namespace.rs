@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::error::Error;
 use crate::run_directory;
@@ -62,8 +64,8 @@ impl Namespace {
 
     /// Moves the calling thread into the namespace permanently.
     pub(crate) fn enter_with_this_thread(&self) -> Result<(), Error> {
-        set_network(self.handle.as_fd())
-            .map_err(|source| Error::namespace(&self.name, "enter it", source))
+        setns(&self.handle, CloneFlags::CLONE_NEWNET)
+            .map_err(|error| Error::namespace(&self.name, "enter it", error.into()))
     }
 
     /// Removes the namespace's name; the kernel removes the namespace with its last user.
@@ -112,18 +114,7 @@ impl Drop for NamespaceMount {
     }
 }
 
-/// Moves the calling thread into a new network namespace.
+/// Moves the calling thread into a new network namespace. Nothing else of the thread changes.
 pub(crate) fn unshare_network() -> io::Result<()> {
-    // SAFETY: takes flags only; CLONE_NEWNET changes nothing but the calling thread's network.
-    succeeded(unsafe { libc::unshare(libc::CLONE_NEWNET) })
-}
-
-fn set_network(namespace: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open for as long as it is borrowed, and the kernel refuses a
-    // descriptor that is not a network namespace.
-    succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })
-}
-
-fn succeeded(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    Ok(unshare(CloneFlags::CLONE_NEWNET)?)
 }

@@ -1,12 +1,13 @@
 //! Directories under `/run` with the names of namespaces and the locks of fabrics.
 
-use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::ptr;
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::unistd::geteuid;
 
 use crate::error::Error;
 
@@ -14,6 +15,9 @@ use crate::error::Error;
 pub(crate) const NAMESPACES: &str = "/run/netns";
 /// Directory with a locked file for every living fabric.
 pub(crate) const FABRICS: &str = "/run/xoff";
+
+/// An argument that a mount does not need.
+const NONE: Option<&str> = None;
 
 /// Prepares `/run/netns` as `ip netns add` does: a directory whose mounts propagate to other mount namespaces, so that
 /// removing a namespace removes it there too.
@@ -25,12 +29,13 @@ pub(crate) fn prepare_namespaces() -> Result<(), Error> {
     let _lock = lock_directory(NAMESPACES)?;
     let path = Path::new(NAMESPACES);
     match share_mount(path) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            mount(Some(path), path, libc::MS_BIND | libc::MS_REC).and_then(|()| share_mount(path))
+        Err(Errno::EINVAL) => {
+            mount(Some(path), path, NONE, MsFlags::MS_BIND | MsFlags::MS_REC, NONE)
+                .and_then(|()| share_mount(path))
         }
         result => result,
     }
-    .map_err(|source| Error::file("share the mounts of", NAMESPACES, source))
+    .map_err(|error| Error::file("share the mounts of", NAMESPACES, error.into()))
 }
 
 /// Creates `/run/xoff` and locks it. Only the holder of this lock may allocate, list or destroy fabrics. A user who
@@ -48,8 +53,7 @@ pub(crate) fn lock_fabrics() -> Result<File, Error> {
 pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
     const OF_OTHERS: u32 = 0o077;
     let metadata = file.metadata()?;
-    // SAFETY: `geteuid` has no preconditions.
-    let is_own = metadata.uid() == unsafe { libc::geteuid() };
+    let is_own = metadata.uid() == geteuid().as_raw();
     if metadata.mode() & OF_OTHERS == 0 || !is_own {
         return Ok(());
     }
@@ -59,20 +63,16 @@ pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
 
 /// Binds the calling thread's network namespace to `path`, which must be a file.
 pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
-    mount(Some(Path::new("/proc/thread-self/ns/net")), path, libc::MS_BIND)
+    Ok(mount(Some("/proc/thread-self/ns/net"), path, NONE, MsFlags::MS_BIND, NONE)?)
 }
 
 /// Removes every mount on `path` and the file itself. A missing mount or file is not an error.
 pub(crate) fn remove_namespace_file(path: &Path) -> io::Result<()> {
-    let target = c_path(path);
     loop {
-        // SAFETY: `target` is a zero-terminated string that outlives the call.
-        if unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) } != 0
-        {
-            match io::Error::last_os_error() {
-                error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => break,
-                error => return Err(error),
-            }
+        match umount2(path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
+            Ok(()) => {}
+            Err(Errno::EINVAL | Errno::ENOENT) => break,
+            Err(error) => return Err(error.into()),
         }
     }
     match fs::remove_file(path) {
@@ -87,23 +87,6 @@ fn lock_directory(path: &'static str) -> Result<File, Error> {
         .map_err(|source| Error::file("lock", path, source))
 }
 
-fn share_mount(path: &Path) -> io::Result<()> {
-    mount(None, path, libc::MS_SHARED | libc::MS_REC)
-}
-
-fn mount(source: Option<&Path>, target: &Path, flags: libc::c_ulong) -> io::Result<()> {
-    let source = source.map(c_path);
-    let target = c_path(target);
-    let source = source.as_ref().map_or(ptr::null(), |path| path.as_ptr());
-    // SAFETY: both paths are zero-terminated strings that outlive the call, or null; these flags
-    // take neither a file system type nor data.
-    if unsafe { libc::mount(source, target.as_ptr(), ptr::null(), flags, ptr::null()) } == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-fn c_path(path: &Path) -> CString {
-    CString::new(path.as_os_str().as_bytes()).expect("paths are made of checked names, without NUL")
+fn share_mount(path: &Path) -> nix::Result<()> {
+    mount(NONE, path, NONE, MsFlags::MS_SHARED | MsFlags::MS_REC, NONE)
 }

@@ -24,6 +24,8 @@
 //! 4. A statistic: [`Statistic`] and [`Estimate`], and its sources here. Not checked by the compiler:
 //!    `report/number.rs`, `report/csv.rs`, `docs/reproduction/README.md`.
 
+#![forbid(unsafe_code)]
+
 pub mod check;
 mod claim;
 pub mod commands;

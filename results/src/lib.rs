@@ -7,6 +7,8 @@
 //! or the engine; of this project's crates it uses units, and the enums of
 //! fabric-core whose names are values of columns. It reads no clock.
 
+#![forbid(unsafe_code)]
+
 mod active_flows;
 mod buffer_series;
 pub mod build;

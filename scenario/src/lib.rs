@@ -9,6 +9,8 @@
 //! This crate does not know how a scenario is run: it has no datapath. Of the results it knows the names of tables
 //! (`results::TABLES`) and the aggregates of expectations (`results::query::Aggregate`), and it has no rows.
 
+#![forbid(unsafe_code)]
+
 mod buffer;
 mod buffer_size;
 mod by_rate;

@@ -1,9 +1,14 @@
 //! Bench of a test: its steps, its time limit, and its interrupt flag.
 
+use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, poll};
+use nix::unistd::read;
 
 use super::verdict::{Step, Verdict};
 
@@ -115,18 +120,15 @@ impl<'a> Bench<'a> {
 
 /// Waits for a line on standard input, for its end, or for an interrupt.
 fn await_line(stop: &AtomicBool) {
-    const LOOK_MS: libc::c_int = 50;
-    let mut byte = [0_u8; 1];
+    const LOOK_MS: u8 = 50;
+    let (input, mut byte) = (io::stdin(), [0; 1]);
     while !stop.load(Ordering::Relaxed) {
-        let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
-        // SAFETY: the pointer is to one entry, which outlives the call.
-        if unsafe { libc::poll(&raw mut input, 1, LOOK_MS) } <= 0 {
+        let mut polled = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        if !poll(&mut polled, LOOK_MS).is_ok_and(|ready| ready > 0) {
             continue;
         }
-        // Reads single bytes, so that the next test's line stays in the input.
-        // SAFETY: the pointer is to one byte, which outlives the call.
-        let length = unsafe { libc::read(libc::STDIN_FILENO, byte.as_mut_ptr().cast(), 1) };
-        if length <= 0 || byte == *b"\n" {
+        // Reads single bytes past the buffer of `Stdin`, so that the next test's line stays in the input.
+        if read(&input, &mut byte) != Ok(1) || byte == *b"\n" {
             return;
         }
     }

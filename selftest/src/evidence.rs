@@ -10,15 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use analysis::expectation::LentFolder;
+use nix::fcntl::OFlag;
 use results::{Capture, CaptureWire};
 use switch_user::program::objects::{describe_maps, describe_programs};
 use terminal::Complaint;
 use units::{BitsPerSecond, Nanos};
 
 use super::bench::{Bench, Ended};
-use super::bytecode::Map;
 use super::rig::Rig;
 use super::verdict::Verdict;
+use linux::bpf::Map;
 
 /// `BPF_MAP_TYPE_ARRAY`.
 const ARRAY: u32 = 2;
@@ -44,7 +45,8 @@ struct KernelLog {
 impl KernelLog {
     fn open() -> io::Result<Self> {
         let mut options = File::options();
-        let mut device = options.read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg")?;
+        let mut device =
+            options.read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open("/dev/kmsg")?;
         device.seek(SeekFrom::End(0))?;
         Ok(Self { device, lines: Vec::new() })
     }
@@ -249,9 +251,8 @@ pub fn keep_objects(folder: &Path) {
         .expect("a String takes every write");
         let opened = (map.kind == ARRAY).then(|| Map::from_number(map.id));
         let Some(Ok(open)) = opened else { continue };
-        let length = map.value_bytes as usize;
         for key in 0..map.entries.min(MAX_ROWS) {
-            let Ok(value) = open.entry(key, length) else { break };
+            let Ok(value) = open.entry(key) else { break };
             if value.iter().any(|&byte| byte != 0) {
                 write!(text, "\t[{key}] ").expect("a String takes every write");
                 for byte in value {

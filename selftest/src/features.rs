@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use netns::{NamespaceSpec, Plan};
+use nix::errno::Errno;
 use switch_user::program::add_clsact;
 
 use super::rig::netns_verdict;
@@ -13,20 +14,12 @@ const LOOPBACK: u32 = 1;
 
 /// Checks for AF_XDP; a kernel without it does not know the address family.
 pub fn need_af_xdp() -> Result<(), Verdict> {
-    // SAFETY: the call takes no pointer.
-    let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-    let error = std::io::Error::last_os_error();
-    if socket >= 0 {
-        // SAFETY: the descriptor is this function's, and not used again.
-        unsafe { libc::close(socket) };
-        return Ok(());
-    }
-    match error.raw_os_error() {
-        Some(libc::EAFNOSUPPORT) => {
-            Err(Verdict::skip(format!("no AF_XDP (CONFIG_XDP_SOCKETS): {error}")))
+    linux::af_xdp::probe().map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EAFNOSUPPORT) => {
+            Verdict::skip(format!("no AF_XDP (CONFIG_XDP_SOCKETS): {error}"))
         }
-        _ => Err(Verdict::fail("an AF_XDP socket", error.to_string(), "socket()")),
-    }
+        _ => Verdict::fail("an AF_XDP socket", error.to_string(), "socket()"),
+    })
 }
 
 /// Checks for clsact, with which xoff watches egress at every hook. The result is cached.

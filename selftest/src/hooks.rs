@@ -2,7 +2,7 @@
 
 use emulation::switch_settings::FIRST_INTERFACE;
 use fabric_core::priority::Priority;
-use host_agent::af_xdp;
+use linux::af_xdp;
 use netns::XdpAttachment;
 use switch_user::program::LinkKind;
 use units::Nanos;

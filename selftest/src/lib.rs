@@ -21,13 +21,14 @@
 //! - `report` writes the results as KTAP, the TAP of the kernel's own runner, `JUnit` or JSON.
 //! - `runner` selects tests, limits their time, repeats them, and runs copies in parallel.
 //! - `evidence` collects material for a bug report.
-//! - [`bytecode`] makes BPF programs of a few instructions, where the shipped object has no suitable program.
+//! - `linux::bpf` makes BPF programs of a few instructions, where the shipped object has no suitable program.
 //!
 //! No test injects faults. Tools that inject faults use `--pause`, which stops each test between its set-up and its
 //! traffic and prints its namespaces; people use it to attach tracers.
 
+#![forbid(unsafe_code)]
+
 pub mod bench;
-pub mod bytecode;
 pub mod catalogue;
 pub mod commands;
 pub mod evidence;
@@ -42,7 +43,6 @@ mod rig;
 mod ring;
 pub mod runner;
 mod surroundings;
-mod tap;
 mod turmoil;
 pub mod verdict;
 mod xsk;

@@ -6,7 +6,7 @@ use fabric_core::arrival::Outcome;
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
 use fabric_core::wire::{PfcFrame, pfc};
-use host_agent::af_xdp;
+use linux::af_xdp;
 use units::Nanos;
 
 use super::bench::{Bench, Ended};

@@ -2,23 +2,23 @@
 //! load balancers do, and their bugs in veth and AF_XDP are found here.
 
 use fabric_core::wire::LinkAddresses;
-use host_agent::af_xdp::{Options, Socket};
+use linux::af_xdp::{Options, Socket};
+use linux::packet_socket::{PacketListener, PacketSocket};
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, XdpAttachment};
 use switch_user::hook::XdpHook;
-use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, SocketTakes};
 
 use super::bench::{Bench, Ended, Patience};
-use super::bytecode::instruction::{
-    add, call, copy, exit, flip, if_above, load_byte, load_word, map, set, store_byte,
-};
-use super::bytecode::{
-    Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP, XDP_PASS,
-};
 use super::numbered::{Numbered, judge};
 use super::rig::{MTU, PATIENCE, netns_verdict, program_verdict, socket_verdict};
 use super::surroundings::{Surroundings, as_before, explained};
 use super::verdict::Verdict;
+use linux::bpf::instruction::{
+    add, call, copy, exit, flip, if_above, load_byte, load_word, map, set, store_byte,
+};
+use linux::bpf::{
+    Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP, XDP_PASS,
+};
 
 /// Number of frames that a test sends.
 const FRAMES: u32 = 128;
@@ -175,7 +175,7 @@ fn redirecting(kind: MapKind) -> std::io::Result<(Vec<Link>, Map)> {
     };
     let bytes = u32::try_from(value.len()).expect("it is short");
     let target = Map::new(kind, 1, bytes)?;
-    target.set(0, &value, value.len())?;
+    target.set(0, &value)?;
     let [first, second] = map(1, target.descriptor());
     let redirects = [first, second, set(2, 0), set(3, XDP_DROP), call(REDIRECT_MAP), exit()];
     let redirects = Program::load(ProgramKind::Xdp, "redirects", &redirects)?;
@@ -229,7 +229,7 @@ pub fn processor_map(bench: &mut Bench<'_>) -> Result<(), Ended> {
     is_native(bench, &line)?;
     let middle = line.deployment.namespace(1);
     let taps = bench.step("a packet socket of the middle's stack", || {
-        let opened = middle.enter(|| super::tap::Listener::open(IN));
+        let opened = middle.enter(|| PacketListener::open(IN));
         opened
             .map_err(|error| netns_verdict(&error))?
             .map_err(|error| Verdict::fail("an AF_PACKET socket", error.to_string(), "socket()"))

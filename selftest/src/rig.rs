@@ -9,11 +9,11 @@ use emulation::switch_settings::{self, FIRST_INTERFACE, RouteTables};
 use fabric_core::arrival::Outcome;
 use fabric_core::drop_reason::DropReason;
 use fabric_core::wire::LinkAddresses;
-use host_agent::af_xdp;
+use linux::af_xdp;
+use linux::packet_socket::PacketSocket;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::Scenario;
 use switch_user::hook::{Hook, XdpHook};
-use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{
     Attachment, ByLink, HostProgram, ProgramError, Records, SocketTakes, SwitchProgram,
 };

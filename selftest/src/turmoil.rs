@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use emulation::switch_settings::FIRST_INTERFACE;
 use fabric_core::wire::LinkAddresses;
+use linux::packet_socket::{Error as SendError, PacketSocket};
+use nix::errno::Errno;
 use switch_user::hook::XdpHook;
-use switch_user::packet_socket::{Error as SendError, PacketSocket};
 use switch_user::program::ByLink;
 
 use super::bench::{Bench, Ended};
-use super::bytecode;
 use super::hooks::is_attached;
 use super::numbered::Numbered;
 use super::rig::{
     FIRST_HOST_INTERFACE, HOSTS, Place, Rig, SWITCH, Sender, netns_verdict, program_verdict,
 };
 use super::verdict::Verdict;
+use linux::bpf;
 
 /// Number of times that namespaces are torn down.
 const TEARDOWNS: u32 = 3;
@@ -56,7 +57,10 @@ impl Traffic<'_> {
                     }
                 }
                 Err(SendError::Send { source, .. })
-                    if matches!(source.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) =>
+                    if matches!(
+                        source.raw_os_error().map(Errno::from_raw),
+                        Some(Errno::ENXIO | Errno::ENODEV)
+                    ) =>
                 {
                     return source.raw_os_error();
                 }
@@ -80,7 +84,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
         let program = bench.step("the kernel says that the program is there", || {
             is_attached(&rig)?;
             let program = rig.program.arrival_info().map_err(|error| program_verdict(&error))?.id();
-            if bytecode::is_loaded(program) {
+            if bpf::is_loaded(program) {
                 return Ok(program);
             }
             let expected = format!("program {program} to be loaded");
@@ -125,7 +129,7 @@ pub fn teardown(bench: &mut Bench<'_>) -> Result<(), Ended> {
             Err(Verdict::fail("no name", format!("{left:?}"), "/run/netns"))
         });
         bench.look("the program is unloaded", || {
-            if patience.wait(LETTING_GO, || !bytecode::is_loaded(program))? {
+            if patience.wait(LETTING_GO, || !bpf::is_loaded(program))? {
                 return Ok(());
             }
             let got = format!("program {program} is loaded after {} s", LETTING_GO.as_secs());

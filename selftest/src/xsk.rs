@@ -3,20 +3,20 @@
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use host_agent::af_xdp::{MAX_FRAME_LENGTH, Options, Socket};
+use linux::af_xdp::{MAX_FRAME_LENGTH, Options, Socket};
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use workload::random::mix;
 
 use super::bench::{Bench, Ended};
-use super::bytecode::instruction::{call, exit, load_word, map, set};
-use super::bytecode::{
-    Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP,
-};
 use super::hooks::to_host;
 use super::numbered::{Numbered, judge};
 use super::rig::{HOSTS, PATIENCE, Place, Rig, Sender, netns_verdict, socket_verdict};
 use super::surroundings::{Surroundings, explained};
 use super::verdict::Verdict;
+use linux::bpf::instruction::{call, exit, load_word, map, set};
+use linux::bpf::{
+    Attach, Link, Map, MapKind, NATIVE, Program, ProgramKind, REDIRECT_MAP, XDP_DROP,
+};
 
 /// Number of frames that a test sends in each direction.
 const FRAMES: u32 = 256;
@@ -176,7 +176,7 @@ impl Pair {
 fn redirect_to(socket: &Socket) -> std::io::Result<(Link, Map)> {
     const RX_QUEUE_INDEX: i16 = 16;
     let sockets = Map::new(MapKind::Sockets, 1, 4)?;
-    sockets.set(0, &socket.as_raw_fd().to_ne_bytes(), 4)?;
+    sockets.set(0, &socket.as_raw_fd().to_ne_bytes())?;
     let [first, second] = map(1, sockets.descriptor());
     let instructions = [
         load_word(2, 1, RX_QUEUE_INDEX),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use units::{Nanos, Picos};
 
 /// Max uptime of a node: time is counted in picoseconds, of which 64 bits hold 213 days.
@@ -56,11 +57,8 @@ pub fn until(now: Picos, instant: Picos) -> Duration {
 }
 
 fn monotonic() -> Nanos {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a timespec that the call fills in.
-    let read = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    assert_eq!(read, 0, "every kernel has a monotonic clock");
-    Nanos(now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned())
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("every kernel has a monotonic clock");
+    Nanos(now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned())
 }
 
 #[cfg(test)]

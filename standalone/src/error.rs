@@ -5,10 +5,11 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use host_agent::af_xdp;
+use linux::af_xdp;
+use linux::packet_socket;
+use nix::errno::Errno;
 use scenario::ScenarioError;
 use switch_user::hook::XdpHook;
-use switch_user::packet_socket;
 use switch_user::program::ProgramError;
 
 /// Reason why a switch or host could not start or go on.
@@ -185,21 +186,21 @@ impl fmt::Display for Node {
 impl Error {
     /// Error after attaching a node's program to an interface.
     pub fn from_attaching(node: Node, interface: &str, hook: XdpHook, error: ProgramError) -> Self {
-        match (raw_os_error(&error), hook) {
-            (Some(libc::EBUSY | libc::EEXIST), _) => Self::Taken(interface.to_owned()),
-            (Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE), XdpHook::Native) => {
+        match (errno(&error), hook) {
+            (Some(Errno::EBUSY | Errno::EEXIST), _) => Self::Taken(interface.to_owned()),
+            (Some(Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ERANGE), XdpHook::Native) => {
                 Self::NoNativeXdp(interface.to_owned())
             }
-            (Some(libc::ENODEV), _) => Self::Gone(interface.to_owned()),
-            (Some(libc::EPERM | libc::EACCES), _) => Self::Permission(node),
+            (Some(Errno::ENODEV), _) => Self::Gone(interface.to_owned()),
+            (Some(Errno::EPERM | Errno::EACCES), _) => Self::Permission(node),
             _ => Self::Program(error),
         }
     }
 
     /// Error after loading a node's program.
     pub fn from_loading(node: Node, error: ProgramError) -> Self {
-        match raw_os_error(&error) {
-            Some(libc::EPERM | libc::EACCES)
+        match errno(&error) {
+            Some(Errno::EPERM | Errno::EACCES)
                 if error.verifier_log().is_none_or(str::is_empty)
                     || (node == Node::Switch && !lets_compare_pointers()) =>
             {
@@ -222,10 +223,10 @@ impl Error {
     /// Error after opening a host's socket on an interface.
     pub fn from_af_xdp(interface: &str, error: af_xdp::Error) -> Self {
         match &error {
-            af_xdp::Error::Open { source, .. } => match source.raw_os_error() {
-                Some(libc::EBUSY) => Self::Taken(interface.to_owned()),
-                Some(libc::EPERM | libc::EACCES) => Self::Permission(Node::Host),
-                Some(libc::ENOBUFS) => Self::LockedMemory(interface.to_owned()),
+            af_xdp::Error::Open { source, .. } => match errno_of(source) {
+                Some(Errno::EBUSY) => Self::Taken(interface.to_owned()),
+                Some(Errno::EPERM | Errno::EACCES) => Self::Permission(Node::Host),
+                Some(Errno::ENOBUFS) => Self::LockedMemory(interface.to_owned()),
                 _ => Self::Socket(error),
             },
             _ => Self::Socket(error),
@@ -250,8 +251,12 @@ impl Error {
     }
 }
 
+fn errno_of(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw)
+}
+
 fn is_forbidden(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES))
+    matches!(errno_of(error), Some(Errno::EPERM | Errno::EACCES))
 }
 
 /// True if this process has `CAP_PERFMON` (38), or `CAP_SYS_ADMIN` (21), which includes it.
@@ -263,15 +268,15 @@ fn lets_compare_pointers() -> bool {
 }
 
 /// The kernel's error code at the bottom of an error's sources.
-fn raw_os_error(error: &ProgramError) -> Option<i32> {
+fn errno(error: &ProgramError) -> Option<Errno> {
     let mut at: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = at {
-        if let Some(number) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+        if let Some(number) = error.downcast_ref::<io::Error>().and_then(errno_of) {
             return Some(number);
         }
         at = error.source();
     }
-    os_error_in(&error.to_string())
+    os_error_in(&error.to_string()).map(Errno::from_raw)
 }
 
 /// The error code in an error's text: some of aya's errors do not return their source.

@@ -6,6 +6,8 @@
 //! and [`neighbours`]; [`wait`] waits for the next event; [`lateness`] measures the delays of a process. No code
 //! here decides about a packet.
 
+#![forbid(unsafe_code)]
+
 pub mod clock;
 mod error;
 pub mod host;

@@ -1,10 +1,11 @@
 //! MAC addresses of neighbours: the kernel's table, which its stack fills by ARP.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::AsRawFd;
 
+use nix::sys::socket::{setsockopt, sockopt::BindToDevice};
 use scenario::standalone::parse_mac_address;
 
 use crate::interface::Interface;
@@ -45,18 +46,7 @@ impl NeighbourTable {
 /// Makes the kernel resolve a neighbour, if its routes lead there. `mac_address_of` returns the result later.
 pub fn look_for(interface: &Interface, address: Ipv4Addr) {
     let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) else { return };
-    let name = interface.name.as_bytes();
-    let length = libc::socklen_t::try_from(name.len()).expect("names of interfaces are short");
-    // SAFETY: the name has `length` bytes and outlives the call.
-    unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            name.as_ptr().cast(),
-            length,
-        );
-    }
+    let _ = setsockopt(&socket, BindToDevice, &OsString::from(&interface.name));
     let _ = socket.send_to(&[0], (address, DISCARD));
 }
 

@@ -11,7 +11,7 @@ mod port;
 mod report;
 mod setup;
 
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use scenario::standalone::StandaloneSwitch;
@@ -53,7 +53,7 @@ pub fn run(
         let signals = if span < SPIN && due <= housekeeping {
             waiter.taken()
         } else {
-            let woken = waiter.wait([driver.ring()], span);
+            let woken = waiter.wait([driver.program().as_fd()], span);
             woken.map_err(|source| Error::System { step: "wait", source })?
         };
         if signals.report || signals.end {
@@ -62,12 +62,5 @@ pub fn run(
         if signals.end {
             return Ok(ExitCode::SUCCESS);
         }
-    }
-}
-
-impl driver::Driver {
-    fn ring(&self) -> i32 {
-        use std::os::fd::AsFd;
-        self.program().as_fd().as_raw_fd()
     }
 }

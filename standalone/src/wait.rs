@@ -1,23 +1,29 @@
 //! Waits of a process for descriptors, signals and instants.
 
 use std::io;
-use std::mem;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::ptr;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl::set_timerslack;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::time::TimeSpec;
 
 use crate::Error;
 
 /// Min span for a sleep. Shorter waits poll, because a process that sleeps wakes up too late.
 pub const SPIN: Duration = Duration::from_micros(30);
-/// Signals that end a node.
-const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// Signals that end a node, and the one for its counters.
+const TAKEN: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1];
 
 /// Waits for events. While it exists, SIGUSR1 and signals that end the process only wake the process.
 #[derive(Debug)]
 pub struct Waiter {
-    signals: OwnedFd,
-    polled: Vec<libc::pollfd>,
+    signals: SignalFd,
+    /// Empty between waits; a field so that its memory is reused.
+    polled: Vec<PollFd<'static>>,
 }
 
 /// Signals that have arrived.
@@ -39,87 +45,62 @@ impl Signals {
 impl Waiter {
     /// Blocks the process's signals and receives them. Call it before the process has another thread.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: an integer set, for which zero is a value.
-        let mut set: libc::sigset_t = unsafe { mem::zeroed() };
-        // SAFETY: `set` is a set of signals, which the calls fill in and read.
-        let signals = unsafe {
-            libc::sigemptyset(&raw mut set);
-            for signal in ENDING.into_iter().chain([libc::SIGUSR1]) {
-                libc::sigaddset(&raw mut set, signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut());
-            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
-        };
-        if signals < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let taken: SigSet = TAKEN.into_iter().collect();
+        taken.thread_block()?;
+        let signals = SignalFd::with_flags(&taken, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         // Without this, the kernel may extend a sleep by 50 us.
-        // SAFETY: it takes an integer.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let signals = unsafe { OwnedFd::from_raw_fd(signals) };
+        let _ = set_timerslack(1);
         Ok(Self { signals, polled: Vec::new() })
     }
 
     /// Waits until one of `descriptors` is readable, a signal arrives or the span is over.
-    pub fn wait(
+    pub fn wait<'a>(
         &mut self,
-        descriptors: impl IntoIterator<Item = RawFd>,
+        descriptors: impl IntoIterator<Item = BorrowedFd<'a>>,
         span: Duration,
     ) -> io::Result<Signals> {
-        self.wait_for(descriptors.into_iter().map(|fd| (fd, libc::POLLIN)), span)
+        self.wait_for(descriptors, PollFlags::POLLIN, span)
     }
 
     /// Waits until a descriptor is writable, a signal arrives or the span is over.
-    pub fn wait_to_write(&mut self, descriptor: RawFd, span: Duration) -> io::Result<Signals> {
-        self.wait_for([(descriptor, libc::POLLOUT)], span)
-    }
-
-    fn wait_for(
+    pub fn wait_to_write(
         &mut self,
-        descriptors: impl IntoIterator<Item = (RawFd, libc::c_short)>,
+        descriptor: BorrowedFd<'_>,
         span: Duration,
     ) -> io::Result<Signals> {
-        self.polled.clear();
-        let all = [(self.signals.as_raw_fd(), libc::POLLIN)].into_iter().chain(descriptors);
-        self.polled.extend(all.map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }));
-        let span = libc::timespec {
-            tv_sec: span.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: span.subsec_nanos().into(),
-        };
-        let count = self.polled.len() as libc::nfds_t;
-        // SAFETY: the array has `count` entries; span and array outlive the call.
-        let ready =
-            unsafe { libc::ppoll(self.polled.as_mut_ptr(), count, &raw const span, ptr::null()) };
-        if ready < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted {
-                Ok(Signals::default())
-            } else {
-                Err(error)
-            };
+        self.wait_for([descriptor], PollFlags::POLLOUT, span)
+    }
+
+    fn wait_for<'a>(
+        &mut self,
+        descriptors: impl IntoIterator<Item = BorrowedFd<'a>>,
+        events: PollFlags,
+        span: Duration,
+    ) -> io::Result<Signals> {
+        let mut polled: Vec<PollFd<'_>> = std::mem::take(&mut self.polled);
+        polled.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
+        polled.extend(descriptors.into_iter().map(|it| PollFd::new(it, events)));
+        let woken = ppoll(&mut polled, Some(TimeSpec::from_duration(span)), None);
+        polled.clear();
+        // Collecting an empty vector into one of another lifetime keeps its memory.
+        self.polled = polled.into_iter().map(|_| unreachable!("it is empty")).collect();
+        match woken {
+            Ok(_) => Ok(self.taken()),
+            Err(Errno::EINTR) => Ok(Signals::default()),
+            Err(error) => Err(error.into()),
         }
-        Ok(self.taken())
     }
 
     /// Takes the signals that have arrived.
     pub fn taken(&self) -> Signals {
         let mut signals = Signals::default();
-        loop {
-            // SAFETY: a struct of integers, for which zero is a value.
-            let mut info: libc::signalfd_siginfo = unsafe { mem::zeroed() };
-            let size = size_of_val(&info);
-            let target = (&raw mut info).cast();
-            // SAFETY: `info` has `size` bytes.
-            let read = unsafe { libc::read(self.signals.as_raw_fd(), target, size) };
-            if usize::try_from(read).ok() != Some(size) {
-                return signals;
-            }
-            if info.ssi_signo == libc::SIGUSR1.cast_unsigned() {
+        while let Ok(Some(taken)) = self.signals.read_signal() {
+            if taken.ssi_signo == (Signal::SIGUSR1 as i32).cast_unsigned() {
                 signals.report = true;
             } else {
                 signals.end = true;
             }
         }
+        signals
     }
 }

@@ -5,6 +5,8 @@
 //! results are a function of its resolved scenario, and tables are made from results alone: they do not depend on
 //! interruptions or on the number of parallel runs.
 
+#![forbid(unsafe_code)]
+
 pub mod cluster;
 pub mod commands;
 mod execute;

@@ -4,10 +4,12 @@
 //! the verifier's log to its reason), [`tables`] are the maps as memory, [`control_plane`]
 //! configures, reads and checks them ([`policy_table`] lays out one of them, [`prefix_table`]
 //! another one of a standalone switch), [`traffic_manager`] contains the egress queues,
-//! [`link_delay`] measures a port's link, [`watchdog`] detects PFC storms, and `packet_socket`
-//! sends frames on wires. [`switch`] joins the sans-I/O modules: it takes the outcomes of arrivals
-//! and returns the frames that its ports send. Only `program`, `region` and `packet_socket` use the
-//! kernel. Without the feature `kernel` the switch runs only in memory, on any Unix.
+//! [`link_delay`] measures a port's link, and [`watchdog`] detects PFC storms. [`switch`] joins the
+//! sans-I/O modules: it takes the outcomes of arrivals and returns the frames that its ports send.
+//! Only `program` uses the kernel. Without the feature `kernel` the switch runs only in memory, on
+//! any Unix.
+
+#![forbid(unsafe_code)]
 
 pub mod control_plane;
 #[cfg(feature = "log-events")]
@@ -15,15 +17,12 @@ pub mod event_log;
 #[cfg(feature = "kernel")]
 pub mod hook;
 pub mod link_delay;
-#[cfg(feature = "kernel")]
-pub mod packet_socket;
 pub mod policy_table;
 pub mod prefix_table;
 #[cfg(feature = "kernel")]
 pub mod program;
 #[cfg(feature = "kernel")]
 pub mod refusal;
-pub mod region;
 pub mod switch;
 pub mod tables;
 pub mod traffic_manager;

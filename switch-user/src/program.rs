@@ -29,8 +29,10 @@ pub use self::attachment::{Attachment, ByLink, LinkKind, at_tcx};
 pub use self::host::{HostProgram, SocketTakes};
 use crate::hook::{Hook, XdpHook};
 use crate::refusal::Refusal;
-use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
+use linux::interface::name_of;
+use linux::region::Region;
+use nix::errno::Errno;
 
 /// Object built from `switch-ebpf` by `cargo xtask build-ebpf`.
 #[cfg(not(feature = "log-events"))]
@@ -436,9 +438,9 @@ fn lookup_error(
     use aya::programs::ProgramError as Source;
     let source = match source {
         Source::IOError(error) | Source::TcError(TcError::IoError(error))
-            if error.raw_os_error() == Some(libc::ENOENT) =>
+            if error.raw_os_error() == Some(Errno::ENOENT as i32) =>
         {
-            io::Error::from_raw_os_error(libc::EMFILE).into()
+            io::Error::from(Errno::EMFILE).into()
         }
         other => other,
     };
@@ -446,13 +448,6 @@ fn lookup_error(
 }
 
 fn interface_name(program: &'static str, index: u32) -> Result<String, ProgramError> {
-    let mut buffer = [0u8; libc::IF_NAMESIZE];
-    // SAFETY: the buffer has the IF_NAMESIZE bytes that the call may write.
-    let name = unsafe { libc::if_indextoname(index, buffer.as_mut_ptr().cast()) };
-    if name.is_null() {
-        let target = format!("interface {index}");
-        return Err(lookup_error(program, &target, io::Error::last_os_error().into()));
-    }
-    let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(buffer.len());
-    Ok(String::from_utf8_lossy(&buffer[..end]).into_owned())
+    name_of(index)
+        .map_err(|error| lookup_error(program, &format!("interface {index}"), error.into()))
 }

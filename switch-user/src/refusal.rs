@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     fn refusal(log: &str) -> Refusal {
-        let error = io::Error::from_raw_os_error(libc::EACCES);
+        let error = io::Error::from(nix::errno::Errno::EACCES);
         Refusal::new("eBPF program switch_port".to_owned(), error, log.to_owned())
     }
 

@@ -39,9 +39,9 @@ use fabric_core::tables::Tables;
 use fabric_core::wire::{hop_control, link_delay, pfc};
 use units::Picos;
 
-use crate::region::prefetch;
 use crate::tables::SwitchTables;
 use crate::traffic_manager::{Scheduler, TrafficManager, Waiting};
+use linux::region::prefetch;
 
 pub use config::SwitchConfig;
 use device_queue::DeviceQueues;

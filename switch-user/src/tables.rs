@@ -17,7 +17,7 @@ use fabric_core::tables::Tables;
 use zerocopy::FromBytes;
 
 use crate::prefix_table::PrefixTable;
-use crate::region::{Arena, Region};
+use linux::region::{Arena, Region};
 
 /// Number of priorities, in the type of row numbers.
 const CLASSES: u32 = 8;

@@ -17,6 +17,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use linux::interrupt;
+#[cfg(feature = "kernel")]
+use nix::errno::Errno;
+use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
+#[cfg(feature = "kernel")]
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+#[cfg(feature = "kernel")]
+use nix::unistd::Pid;
 use results::{Keeper, ResultsFolder};
 
 use crate::abandoned::{self, Process};
@@ -112,14 +120,10 @@ pub fn keep() {
 fn await_end() -> bool {
     let process = guardian().and_then(|it| it.process.as_ref().map(Child::id));
     let Some(process) = process else { return false };
-    // SAFETY: all-zero is a valid siginfo_t, which outlives the call. That fails if the child was waited for: then it has ended.
-    unsafe {
-        let mut ended: libc::siginfo_t = std::mem::zeroed();
-        let options = libc::WEXITED | libc::WNOWAIT;
-        while libc::waitid(libc::P_PID, process, &raw mut ended, options) == -1
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
-    }
+    let process = Pid::from_raw(process.cast_signed());
+    let options = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+    // Any other error means that the child was waited for: then it has ended.
+    while waitid(Id::Pid(process), options) == Err(Errno::EINTR) {}
     true
 }
 
@@ -212,59 +216,18 @@ fn leaves_fabric_of(run: Process) -> bool {
 
 /// Detaches this process from causes that may have ended the run, and from the run's resources.
 fn detach() {
-    let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: none of these calls takes memory except the limit, which outlives them.
-    unsafe {
-        for signal in 1..=last_signal() {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        // If this is not allowed, the guardian's small need has to fit the run's own limit.
-        libc::setrlimit(libc::RLIMIT_AS, &raw const unlimited);
-        libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited);
+    interrupt::ignore_all();
+    // If this is not allowed, the guardian's small need has to fit the run's own limit.
+    for memory in [Resource::RLIMIT_AS, Resource::RLIMIT_DATA] {
+        let _ = setrlimit(memory, RLIM_INFINITY, RLIM_INFINITY);
     }
-    be_named();
-    close_inherited();
+    // On other systems the process keeps the name of its binary.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_name(PROCESS_NAME);
+    // They belong to the run's caller: no code here has opened any.
+    linux::process::close_inherited();
     // The run's folder must not be kept in use; messages have absolute paths.
     let _ = std::env::set_current_dir("/");
-}
-
-#[cfg(target_os = "linux")]
-fn last_signal() -> libc::c_int {
-    libc::SIGRTMAX()
-}
-
-/// Higher signals have no names common to all systems.
-#[cfg(not(target_os = "linux"))]
-fn last_signal() -> libc::c_int {
-    31
-}
-
-#[cfg(target_os = "linux")]
-fn be_named() {
-    // SAFETY: the name outlives the call.
-    unsafe { libc::prctl(libc::PR_SET_NAME, PROCESS_NAME.as_ptr()) };
-}
-
-/// Does nothing: on other systems the process keeps the name of its binary.
-#[cfg(not(target_os = "linux"))]
-fn be_named() {}
-
-/// Closes descriptors above standard error, which belong to the run's caller: no code here has opened any.
-#[cfg(target_os = "linux")]
-fn close_inherited() {
-    let first = libc::STDERR_FILENO.cast_unsigned() + 1;
-    // SAFETY: no descriptor in this range belongs to anything in this process. musl has no function for the call.
-    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn close_inherited() {
-    /// A process may have more descriptors, but a shell or a test passes lower ones.
-    const MAX: libc::c_int = 4096;
-    for descriptor in libc::STDERR_FILENO + 1..MAX {
-        // SAFETY: no descriptor in this range belongs to anything in this process.
-        unsafe { libc::close(descriptor) };
-    }
 }
 
 /// Reads messages to the pipe's end. Returns the folders in which the run wrote when it died, with the number of

@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use aya::maps::loaded_maps;
-use selftest::bytecode::instruction::{
+use linux::bpf::instruction::{
     add, call, copy, exit, flip, load_byte, mask, set, store_byte, store_word, unless,
 };
-use selftest::bytecode::{
+use linux::bpf::{
     Attach, Link, Program, ProgramKind, REDIRECT, SKB_LOAD_BYTES, SKB_STORE_BYTES, TCX_NEXT,
 };
 

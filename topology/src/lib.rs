@@ -4,6 +4,8 @@
 //! [`Plan`] lists things, so that two runs of one scenario number their fabrics alike. This crate does not depend on
 //! scenarios, flows or frames: other crates decide who sends what over a fabric, and when.
 
+#![forbid(unsafe_code)]
+
 mod backpressure;
 mod cycle;
 mod dependencies;

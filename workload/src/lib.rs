@@ -17,6 +17,8 @@
 //! This crate knows fabrics, but neither the keys of scenarios nor host models. It decides senders, receivers, sizes
 //! and start times of flows, not their transport.
 
+#![forbid(unsafe_code)]
+
 mod arrivals;
 pub mod catalogue;
 pub mod decimal;

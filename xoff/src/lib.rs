@@ -4,5 +4,7 @@
 //! [`analysis`], `live`, `selftest`. Those that take a few lines, or several products, are here: [`init`] has scenarios to
 //! begin with.
 
+#![forbid(unsafe_code)]
+
 pub mod commands;
 pub mod init;

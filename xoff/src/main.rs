@@ -1,12 +1,14 @@
 //! The binary `xoff`.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
-use terminal::heap::Heap;
+use terminal::Heap;
 use xoff::commands;
 
 #[global_allocator]
-static HEAP: Heap = Heap;
+static HEAP: Heap = terminal::HEAP;
 
 fn main() -> ExitCode {
     let exit = match commands::parse() {

@@ -24,12 +24,13 @@ fn the_columns_of_results_are_documented() {
 }
 
 /// Texts for readers: sources with their messages, documents, scenarios.
-const READ: [&str; 22] = [
+const READ: [&str; 23] = [
     "analysis/src",
     "emulation/src",
     "fabric-core/src",
     "host-agent/src",
     "import/src",
+    "linux/src",
     "live/src",
     "netns/src",
     "papers/src",

@@ -7,6 +7,8 @@
 //! A new command is a variant of `Task` and a file, with a line in CONTRIBUTING.md and in README.md's directory
 //! index.
 
+#![forbid(unsafe_code)]
+
 mod apt;
 mod bench;
 mod browser;

@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use switch_user::region::prefetch;
+use linux::region::prefetch;
 
 /// A frame's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fabric_core::drop_reason::DropReason;
+use linux::region::prefetch;
 use results::Measurements;
-use switch_user::region::prefetch;
 use topology::{NodeId, WireId};
 use units::Picos;
 

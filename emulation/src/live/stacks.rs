@@ -1,7 +1,7 @@
 //! Kernel stacks of all hosts: the frames that they send, and the waits for these frames.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +9,13 @@ use fabric_core::wire::{ethernet, ipv4};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use netns::Tap;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::timerfd::{self, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::clock::{RealClock, wall};
 
 /// Max number of frames taken from a host at once.
 pub const AT_ONCE: usize = 64;
-
-/// `poll` without a time limit.
-const FOR_EVER: libc::c_int = -1;
 
 /// See the module.
 pub struct Stacks {
@@ -24,7 +23,7 @@ pub struct Stacks {
     taps: Vec<Arc<Tap>>,
     poll: Poll,
     /// Timer that ends a sleep.
-    timer: OwnedFd,
+    timer: TimerFd,
     events: Events,
     /// Hosts that may have frames to send, in the order in which they were found.
     ready: Vec<usize>,
@@ -76,7 +75,8 @@ impl Stacks {
         let ready = (0..taps.len()).collect();
         let is_ready = vec![true; taps.len()].into();
         let buffer = vec![0; longest + 1];
-        let timer = timer()?;
+        let flags = TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK;
+        let timer = TimerFd::new(timerfd::ClockId::CLOCK_MONOTONIC, flags)?;
         Ok(Self { taps, poll, timer, events, ready, is_ready, has_more: true, waiting, buffer })
     }
 
@@ -121,17 +121,13 @@ impl Stacks {
     /// A timer ends the sleep instead of the timeout of `ppoll`: the kernel may end that up to 0.1 % late, in order
     /// to end several at once.
     fn sleep(&self, time: Duration) -> io::Result<bool> {
-        set(&self.timer, time)?;
-        let readable = |descriptor: &dyn AsRawFd| libc::pollfd {
-            fd: descriptor.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let mut descriptors = [readable(&self.poll), readable(&self.timer)];
+        self.timer.set(Expiration::OneShot(time.into()), TimerSetTimeFlags::empty())?;
+        let readable = |descriptor| PollFd::new(descriptor, PollFlags::POLLIN);
+        let mut descriptors =
+            [readable(self.poll.registry().as_fd()), readable(self.timer.as_fd())];
         // An interrupted wait ends early.
-        // SAFETY: two descriptors outlive the call.
-        let seen = unsafe { libc::poll(descriptors.as_mut_ptr(), 2, FOR_EVER) };
-        Ok(seen == 1 && descriptors[1].revents != 0)
+        let seen = poll(&mut descriptors, PollTimeout::NONE);
+        Ok(seen == Ok(1) && descriptors[1].any() == Some(true))
     }
 
     /// Polls for programs that have sent frames. Returns true if there were events.
@@ -180,32 +176,6 @@ impl Stacks {
         self.has_more = has_more;
         let is_ready = &self.is_ready;
         self.ready.retain(|&host| is_ready[host]);
-    }
-}
-
-/// A timer that can be polled together with other descriptors.
-fn timer() -> io::Result<OwnedFd> {
-    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-    // SAFETY: takes no pointer.
-    match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) } {
-        -1 => Err(io::Error::last_os_error()),
-        // SAFETY: it was just opened, and has no other owner.
-        timer => Ok(unsafe { OwnedFd::from_raw_fd(timer) }),
-    }
-}
-
-/// Sets a timer to expire in `time`, which is above zero. Clears an earlier expiry.
-fn set(timer: &OwnedFd, time: Duration) -> io::Result<()> {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    let once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let it_value = libc::timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) };
-    let setting = libc::itimerspec { it_interval: once, it_value };
-    // SAFETY: the setting outlives the call, which has no output.
-    match unsafe {
-        libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const setting, std::ptr::null_mut())
-    } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::io;
 
-/// Lowest real-time priority: above all ordinary threads.
-const MIN_REAL_TIME: libc::c_int = 1;
+use linux::scheduling::{be_ordinary, be_real_time};
 
 /// Scheduling priority of a fabric's threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +25,7 @@ impl Hurry {
     /// Sets the priority.
     pub fn begin(priority: Priority) -> io::Result<Self> {
         if priority == Priority::RealTime {
-            set_scheduling(libc::SCHED_RR, MIN_REAL_TIME)?;
+            be_real_time()?;
         }
         Ok(Self { priority })
     }
@@ -35,18 +34,7 @@ impl Hurry {
 impl Drop for Hurry {
     fn drop(&mut self) {
         if self.priority == Priority::RealTime {
-            // A thread may always become an ordinary one.
-            let _ = set_scheduling(libc::SCHED_OTHER, 0);
+            let _ = be_ordinary();
         }
-    }
-}
-
-/// Uses the system call directly: musl's function of this name always fails, because POSIX defines it for
-/// processes.
-fn set_scheduling(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
-    // SAFETY: 0 is the calling thread, and the kernel reads one number, the priority, which outlives the call.
-    match unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::poll::PollFlags;
 use results::{Capture, CaptureWire, ResultsError};
 use scenario::CaptureFilter;
 use scenario::whole_number::at_least;
@@ -92,7 +93,8 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
     };
     let wires: Vec<CaptureWire> = wires.into_iter().map(wire).collect();
     let output = Output { file: open(write)?, interrupted };
-    let descriptor = output.file.as_raw_fd();
+    // The capture owns the other descriptor of the file.
+    let reader = output.file.try_clone().map_err(|error| error.to_string())?;
     let application = concat!("xoff ", env!("CARGO_PKG_VERSION"));
     let mut file =
         Capture::new(output, write, application, &wires, 0).map_err(|it| it.to_string())?;
@@ -112,7 +114,7 @@ fn capture(arguments: &Arguments, interrupted: &'static AtomicBool) -> Result<()
         }
         if !client.await_answer(MOMENT) {
             // While no frames arrive nothing is written, so a closed reader is noticed only here.
-            if client::is_read(descriptor) {
+            if client::is_read(&reader) {
                 continue;
             }
             break Ok(());
@@ -185,6 +187,9 @@ fn open(path: &Path) -> Result<File, String> {
     output.map(File::from).map_err(|error| format!("cannot write to standard output: {error}"))
 }
 
+/// Bytes for which a writable pipe has room (`limits.h`).
+const PIPE_BUF: usize = 4096;
+
 /// Output of a capture. A signal ends the capture even if the reader has stopped reading.
 struct Output {
     file: File,
@@ -193,14 +198,13 @@ struct Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        while !client::is_ready(self.file.as_raw_fd(), libc::POLLOUT, MOMENT) {
+        while !client::is_ready(&self.file, PollFlags::POLLOUT, MOMENT) {
             if self.interrupted.load(Ordering::Relaxed) {
                 let why = "interrupted while nobody reads the capture";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, why));
             }
         }
-        // A writable pipe has room for `PIPE_BUF` bytes.
-        self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)])
+        self.file.write(&bytes[..bytes.len().min(PIPE_BUF)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -219,19 +223,21 @@ fn parse_digits(digits: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use nix::errno::Errno;
+
     use super::*;
 
     #[test]
     fn an_end_says_what_to_do_unless_the_reader_has_gone() {
-        let end = |code| {
-            let source = io::Error::from_raw_os_error(code);
+        let end = |error: Errno| {
+            let source = error.into();
             ending(ResultsError::Write { path: "a.pcapng".into(), source })
         };
-        assert_eq!(end(libc::EPIPE), Ok(()));
-        let full = end(libc::ENOSPC).expect_err("it is not all there");
+        assert_eq!(end(Errno::EPIPE), Ok(()));
+        let full = end(Errno::ENOSPC).expect_err("it is not all there");
         assert!(full.starts_with("cannot write a.pcapng: No space left"), "{full}");
         assert!(full.ends_with("; free some space, or name another file with -w"), "{full}");
-        assert!(end(libc::EFBIG).expect_err("nor is this").ends_with("`)"));
+        assert!(end(Errno::EFBIG).expect_err("nor is this").ends_with("`)"));
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::fmt::Write;
 use std::thread;
 use std::time::Duration;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 pub use netns::Process;
 use netns::{FabricStatus, Owner};
 use serde_json::json;
@@ -215,9 +218,8 @@ fn last_words(folder: &LiveFolder) -> String {
 
 /// Sends SIGTERM to a process that holds a fabric's lock, so that no other process can have its number.
 fn terminate(process: u32) {
-    if let Ok(process) = libc::pid_t::try_from(process) {
-        // SAFETY: sends a signal.
-        unsafe { libc::kill(process, libc::SIGTERM) };
+    if let Ok(process) = process.try_into() {
+        let _ = kill(Pid::from_raw(process), Signal::SIGTERM);
     }
 }
 

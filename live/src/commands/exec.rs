@@ -1,16 +1,15 @@
 //! `xoff exec`: runs a program in a host of a live fabric.
 
 use std::convert::Infallible;
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::ptr;
 
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
 use scenario::Scenario;
 use terminal::Complaint;
 use topology::SwitchId;
@@ -88,36 +87,20 @@ fn no_host(folder: &LiveFolder, description: &Description, wanted: &str) -> Comp
     }
 }
 
+/// An argument that a mount does not need.
+const NONE: Option<&str> = None;
+
 /// Moves this process into a host's network namespace, where the other hosts' names resolve.
 fn enter(namespace: &File, hosts: &Path) -> io::Result<()> {
-    // SAFETY: the descriptor is open. This process has one thread, so all of it moves.
-    succeeded(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })?;
-    // SAFETY: takes flags only.
-    succeeded(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    // This process has one thread, so all of it moves.
+    setns(namespace, CloneFlags::CLONE_NEWNET)?;
+    unshare(CloneFlags::CLONE_NEWNS)?;
     // Only the program sees mounts made here.
-    mount(None, Path::new("/"), None, libc::MS_SLAVE | libc::MS_REC)?;
+    mount(NONE, "/", NONE, MsFlags::MS_SLAVE | MsFlags::MS_REC, NONE)?;
     // `/sys/class/net` shows the namespace in which it was mounted. If it cannot be mounted again, it shows another
     // one.
-    let _ = mount(Some(Path::new("xoff")), Path::new("/sys"), Some(c"sysfs"), 0);
+    let _ = mount(Some("xoff"), "/sys", Some("sysfs"), MsFlags::empty(), NONE);
     // A system without `/etc/hosts` resolves no names.
-    let _ = mount(Some(hosts), Path::new("/etc/hosts"), None, libc::MS_BIND);
+    let _ = mount(Some(hosts), "/etc/hosts", NONE, MsFlags::MS_BIND, NONE);
     Ok(())
-}
-
-fn mount(
-    source: Option<&Path>,
-    target: &Path,
-    kind: Option<&std::ffi::CStr>,
-    flags: libc::c_ulong,
-) -> io::Result<()> {
-    let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
-    let (source, target) = (source.map(text).transpose()?, text(target)?);
-    let source = source.as_ref().map_or(ptr::null(), |source| source.as_ptr());
-    let kind = kind.map_or(ptr::null(), std::ffi::CStr::as_ptr);
-    // SAFETY: all texts are zero-terminated and outlive the call, or null; these need no data.
-    succeeded(unsafe { libc::mount(source, target.as_ptr(), kind, flags, ptr::null()) })
-}
-
-fn succeeded(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

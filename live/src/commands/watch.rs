@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -105,7 +104,7 @@ fn watch(arguments: &Arguments, interrupted: &AtomicBool) -> Result<Exit, String
         // Periods that have already passed are skipped.
         due = (due + arguments.period.every).max(now());
         while now() < due {
-            if interrupted.load(Ordering::Relaxed) || !client::is_read(io::stdout().as_raw_fd()) {
+            if interrupted.load(Ordering::Relaxed) || !client::is_read(io::stdout()) {
                 return Ok(Exit::Success);
             }
             std::thread::sleep((due - now()).min(MOMENT));

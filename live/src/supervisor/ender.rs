@@ -1,11 +1,10 @@
 //! The process that requested the end of the fabric.
 
 use std::fs;
-use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use terminal::say;
 
 /// Max number of characters of a command that are reported.
@@ -16,9 +15,9 @@ static ENDER: OnceLock<String> = OnceLock::new();
 
 /// Stores and logs the process at the other end of a connection.
 pub(super) fn note(connection: &UnixStream) {
-    let Ok(peer) = credentials(connection) else { return };
-    let command = fs::read(format!("/proc/{}/cmdline", peer.pid)).unwrap_or_default();
-    let ender = described(peer.pid, peer.uid, &command);
+    let Ok(peer) = getsockopt(connection, PeerCredentials) else { return };
+    let command = fs::read(format!("/proc/{}/cmdline", peer.pid())).unwrap_or_default();
+    let ender = described(peer.pid(), peer.uid(), &command);
     say(format_args!("the end was asked for by {ender}"));
     // The first process is kept.
     let _ = ENDER.set(ender);
@@ -33,28 +32,12 @@ pub(super) fn with_ender(sentence: &str) -> String {
 }
 
 /// Describes a process, with its command if known.
-fn described(process: libc::pid_t, user: libc::uid_t, command: &[u8]) -> String {
+fn described(process: i32, user: u32, command: &[u8]) -> String {
     let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let line = words.join(" ");
     let shown: String = line.trim_end().chars().take(MAX_COMMAND).collect();
     let shown = if shown.is_empty() { shown } else { format!(" ({})", shown.escape_debug()) };
     format!("process {process} of user {user}{shown}")
-}
-
-fn credentials(connection: &UnixStream) -> io::Result<libc::ucred> {
-    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
-    let mut length = libc::socklen_t::try_from(size_of_val(&peer)).expect("it is small");
-    // SAFETY: pointer and length describe `peer`, which outlives the call.
-    let asked = unsafe {
-        libc::getsockopt(
-            connection.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PEERCRED,
-            (&raw mut peer).cast(),
-            &raw mut length,
-        )
-    };
-    if asked == -1 { Err(io::Error::last_os_error()) } else { Ok(peer) }
 }
 
 #[cfg(test)]
@@ -64,8 +47,8 @@ mod tests {
     #[test]
     fn a_peer_is_described_as_far_as_it_is_known() {
         let (one, _other) = UnixStream::pair().unwrap();
-        let peer = credentials(&one).unwrap();
-        assert_eq!(peer.pid.cast_unsigned(), std::process::id());
+        let peer = getsockopt(&one, PeerCredentials).unwrap();
+        assert_eq!(peer.pid().cast_unsigned(), std::process::id());
         assert_eq!(described(7, 0, b""), "process 7 of user 0");
         let process = described(7, 1000, b"xoff\0destroy\0lab\0");
         assert_eq!(process, "process 7 of user 1000 (xoff destroy lab)");

@@ -11,7 +11,7 @@ use emulation::engine::Watch;
 use emulation::requirements::{self, check_capabilities, effective_capabilities};
 use emulation::run::{self, Threads};
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
-use host_agent::af_xdp;
+use linux::af_xdp;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
 use scenario::{HookKind, Scenario};
 use serde_json::{Value, json};

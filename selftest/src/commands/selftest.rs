@@ -12,10 +12,10 @@ use units::Picos;
 use super::Exit;
 use crate::bench::Settings;
 use crate::catalogue::{CATALOGUE, Test};
+use crate::evidence;
 use crate::report::Format;
 use crate::runner::{self, End, Item, Plan, Work};
 use crate::verdict::Tally;
-use crate::{bytecode, evidence};
 
 /// Arguments of `xoff selftest`.
 #[derive(Debug, clap::Args)]
@@ -177,7 +177,7 @@ fn file_item<'a>((file, scenario): (&PathBuf, &'a Scenario), arguments: &Argumen
 /// Returns the problem that prevents every kernel test on this machine, if there is one.
 fn missing() -> Option<String> {
     emulation::require_kernel_datapath().err().or_else(|| {
-        let error = bytecode::probe().err()?;
+        let error = linux::bpf::probe().err()?;
         Some(format!("the kernel has no BPF (CONFIG_BPF_SYSCALL): {error}"))
     })
 }

@@ -8,7 +8,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::ops::RangeInclusive;
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -149,7 +149,7 @@ impl Connection {
             if left.is_zero() {
                 return Err(gone(format!("nothing came for {} s", most.as_secs())));
             }
-            let signals = waiter.wait([self.stream.as_raw_fd()], left);
+            let signals = waiter.wait([self.stream.as_fd()], left);
             signals.map_err(|source| Error::System { step: "wait", source })?.or_end()?;
         }
     }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use emulation::datapath::HostArrival;
 use fabric_core::wire::{LinkAddresses, LinkDelayFrame, Packet, link_delay};
-use host_agent::{Host, HostConfig, af_xdp};
+use host_agent::{Host, HostConfig};
+use linux::af_xdp;
 use switch_user::program::HostProgram;
 use units::Picos;
 
@@ -159,9 +160,9 @@ impl Driver {
     }
 
     /// Waits until a frame arrives, one of `others` is readable, a signal arrives or an instant is reached.
-    pub(super) fn wait(
-        &mut self,
-        others: impl IntoIterator<Item = RawFd>,
+    pub(super) fn wait<'a>(
+        &'a mut self,
+        others: impl IntoIterator<Item = BorrowedFd<'a>>,
         due: Picos,
     ) -> Result<Signals, Error> {
         let span = until(self.now(), due);
@@ -169,7 +170,7 @@ impl Driver {
         if span < SPIN {
             return Ok(waiter.taken());
         }
-        let descriptors = [socket.as_raw_fd()].into_iter().chain(others);
+        let descriptors = [af_xdp::Socket::as_fd(socket)].into_iter().chain(others);
         let signals = waiter.wait(descriptors, span);
         signals.map_err(|source| Error::System { step: "wait", source })
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 
 use fabric_core::wire::Psn;
 use host_agent::ResponderRequest;
@@ -127,8 +127,8 @@ pub fn receive(
         if is_whole {
             break;
         }
-        let streams = senders.all.iter().map(|sender| sender.connection.stream().as_raw_fd());
-        let listeners = waits_for_senders.then(|| listener.as_raw_fd());
+        let streams = senders.all.iter().map(|sender| sender.connection.stream().as_fd());
+        let listeners = waits_for_senders.then(|| listener.as_fd());
         if driver.wait(listeners.into_iter().chain(streams), due)?.end {
             break;
         }

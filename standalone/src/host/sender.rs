@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use fabric_core::priority::Priority;
 use fabric_core::wire::Psn;
 use host_agent::{FlowRequest, HostEvent};
+use nix::errno::Errno;
 use socket2::{Domain, Socket, Type};
 use units::Picos;
 use workload::random::mix;
@@ -88,7 +89,7 @@ pub fn send(
             let message = format!("nothing was acknowledged by {} for 10 s", sending.to);
             return Err(Error::Peer(message));
         }
-        driver.wait([connection.stream().as_raw_fd()], due)?.or_end()?;
+        driver.wait([connection.stream().as_fd()], due)?.or_end()?;
         check_receiver(&mut connection, transfers.iter().any(Option::is_none))?;
     }
     let done = Done { flows: sending.count };
@@ -122,7 +123,7 @@ fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> 
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).map_err(unreachable)?;
     socket.set_nonblocking(true).map_err(unreachable)?;
     match socket.connect(&SocketAddr::from((to, port)).into()) {
-        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => {}
+        Err(error) if error.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
         connected => connected.map_err(unreachable)?,
     }
     let countdown = Countdown::start(ANSWER);
@@ -134,7 +135,7 @@ fn connect(sending: &Sending, waiter: &mut Waiter) -> Result<Connection, Error> 
         if left.is_zero() {
             return Err(unreachable(io::ErrorKind::TimedOut.into()));
         }
-        let signals = waiter.wait_to_write(socket.as_raw_fd(), left);
+        let signals = waiter.wait_to_write(socket.as_fd(), left);
         signals.map_err(|source| Error::System { step: "wait", source })?.or_end()?;
     }
     let _ = socket.set_tcp_nodelay(true);

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 
 use emulation::host_settings::HostSettings;
-use host_agent::{Host, HostConfig, af_xdp};
+use host_agent::{Host, HostConfig};
+use linux::af_xdp;
 use scenario::standalone::StandaloneHost;
 use switch_user::hook::XdpHook;
 use switch_user::program::{HostProgram, SocketTakes};

@@ -1,7 +1,5 @@
 //! The driver of a standalone switch: it moves frames and time.
 
-use std::io;
-
 use fabric_core::arrival::{Outcome, arrival};
 use fabric_core::audit::audit;
 use fabric_core::cell::Sharing;
@@ -9,7 +7,8 @@ use fabric_core::frame::{ByteFrame, mark_admitted};
 use fabric_core::hop_control::Order;
 use fabric_core::record::{Header, KIND_LEFT_ALONE};
 use fabric_core::wire::{HopControlFrame, LinkDelayFrame, hop_control, link_delay};
-use switch_user::packet_socket::{self, PacketSocket};
+use linux::packet_socket::{self, PacketSocket};
+use nix::errno::Errno;
 use switch_user::program::ProgramError;
 use switch_user::program::standalone::StandaloneProgram;
 use switch_user::switch::{Arrival, ControlTransmission, Switch, Transmission};
@@ -312,8 +311,11 @@ fn is_of_interface(error: &packet_socket::Error) -> bool {
     match error {
         packet_socket::Error::Dropped { .. } => true,
         packet_socket::Error::Send { source, .. } => {
-            let down = [libc::ENETDOWN, libc::ENOBUFS, libc::EAGAIN, libc::EMSGSIZE];
-            io::Error::raw_os_error(source).is_some_and(|number| down.contains(&number))
+            let number = source.raw_os_error().map(Errno::from_raw);
+            matches!(
+                number,
+                Some(Errno::ENETDOWN | Errno::ENOBUFS | Errno::EAGAIN | Errno::EMSGSIZE)
+            )
         }
         packet_socket::Error::Open(_) => false,
     }

@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 
 use emulation::switch_settings::{self, RouteTables};
 use fabric_core::scheme::{Scheme, Selected};
+use linux::packet_socket::PacketSocket;
 use scenario::standalone::{StandaloneSwitch, longest_frame};
 use switch_user::control_plane::next_hops_for;
 use switch_user::hook::XdpHook;
-use switch_user::packet_socket::PacketSocket;
 use switch_user::prefix_table::{Prefix, PrefixTable};
 use switch_user::program::standalone::{StandaloneProgram, Surroundings};
 use switch_user::switch::Switch;

@@ -8,7 +8,7 @@ use fabric_core::map_abi::{SwitchConfig, names};
 
 use super::{OBJECT, ProgramError, attach_xdp, load_error, xdp};
 use crate::hook::XdpHook;
-use crate::region::Region;
+use linux::region::Region;
 
 /// Frames of a host's NIC that go to its AF_XDP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! prefix (`Tables::host_of`), and pass frames that are not the switch's to the kernel's stack
 //! (`fabric_core::reception`). In a fabric the verifier removes all of that.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use aya::EbpfLoader;
 use aya::maps::lpm_trie::Key;
@@ -21,8 +21,8 @@ use units::Nanos;
 use super::{OBJECT, ProgramError, SwitchProgram, size_maps};
 use crate::hook::XdpHook;
 use crate::prefix_table::PrefixTable;
-use crate::region::Region;
 use crate::tables::{Capacity, SwitchTables};
+use linux::region::Region;
 
 /// Attempts to begin a turn before the thread yields the processor. An arrival takes about a microsecond.
 const SPINS: u32 = 10_000;
@@ -123,9 +123,7 @@ impl StandaloneProgram {
 /// The ring's descriptor: readable while it has records.
 impl AsFd for StandaloneProgram {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        let ring: RawFd = self.program.ring.as_raw_fd();
-        // SAFETY: the ring has its descriptor open as long as `self` lives.
-        unsafe { BorrowedFd::borrow_raw(ring) }
+        self.program.ring.as_fd()
     }
 }
 

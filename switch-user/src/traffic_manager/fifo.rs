@@ -1,6 +1,6 @@
 //! First-in first-out queues as singly linked lists through the slots of their packets.
 
-use crate::region::prefetch;
+use linux::region::prefetch;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

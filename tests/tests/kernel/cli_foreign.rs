@@ -8,8 +8,8 @@ use std::thread;
 
 use fabric_core::wire::roce::RocePacket;
 use fabric_core::wire::{Ecn, LinkAddresses, Opcode, Psn, RemainingSize};
+use linux::packet_socket::PacketSocket;
 use results::Summary;
-use switch_user::packet_socket::PacketSocket;
 use tests::command::{
     Finished, Running, ScenarioFolder, await_fabrics, isolate, shipped, traces, xoff,
 };

@@ -85,7 +85,7 @@ fn a_ring_that_loses_records_is_found() {
 }
 
 /// Lets frames overtake each other behind the first host's interface.
-fn reorder(test: &Paused, interface: &str) -> selftest::bytecode::Link {
+fn reorder(test: &Paused, interface: &str) -> linux::bpf::Link {
     for arguments in [
         "qdisc add dev IF root handle 1: htb default 10",
         "class add dev IF parent 1: classid 1:10 htb rate 10gbit quantum 4000",

@@ -9,7 +9,7 @@ pub enum Area {
     Units,
     /// Wire formats and the switch's decisions
     FabricCore,
-    /// Hosts, without the parts that only a kernel can run
+    /// Hosts
     HostAgent,
     /// The switch of switch-user, without the parts that only a kernel can run
     Switch,
@@ -80,15 +80,6 @@ impl Area {
             Self::Engine => "emulation/src/engine{.rs,/**/*.rs}",
             Self::Results => "results/src/**/*.rs",
             Self::Sweep => "sweep/src/**/*.rs",
-        }
-    }
-
-    /// Files of the area that none of its tests can reach.
-    pub fn excluded_files(self) -> &'static [&'static str] {
-        match self {
-            // Opens AF_XDP sockets: the kernel rung runs it.
-            Self::HostAgent => &["host-agent/src/af_xdp/socket.rs"],
-            _ => &[],
         }
     }
 

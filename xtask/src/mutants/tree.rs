@@ -79,9 +79,6 @@ impl Tree {
         let mut command = Command::new(cargo_mutants);
         command.args(["mutants", "--list", "--json", "--no-config", "--package", area.package()]);
         command.args(["--file", area.files()]).current_dir(self.sources());
-        for file in area.excluded_files() {
-            command.args(["--exclude", file]);
-        }
         serde_json::from_slice(&process::output(&mut command)?)
             .context("reading the list of cargo-mutants")
     }

@@ -10,11 +10,11 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::policy::Policy;
 use fabric_core::record::MAX_FRAME;
 use fabric_core::wire::{LinkAddresses, ethernet};
-use host_agent::af_xdp;
+use linux::af_xdp;
+use linux::packet_socket::PacketSocket;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan, StackSpec, Tap};
 use scenario::{HookKind, LinkKind};
 use switch_user::hook::Hook;
-use switch_user::packet_socket::PacketSocket;
 use switch_user::program::{HostProgram, ProgramError, SocketTakes, SwitchProgram};
 use switch_user::tables::{Capacity, SwitchTables};
 use topology::{Fabric, HostId, NodeId, NodeKind, Wire};
@@ -56,7 +56,7 @@ pub enum DeployError {
         /// The switch.
         node: String,
         /// Reason for the failure.
-        source: switch_user::packet_socket::Error,
+        source: linux::packet_socket::Error,
     },
 }
 

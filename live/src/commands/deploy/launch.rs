@@ -1,13 +1,15 @@
 //! The start of a supervisor in the background, and the wait until its fabric is up.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use nix::poll::PollFlags;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use terminal::Complaint;
 
 use super::SUPERVISE;
@@ -73,7 +75,7 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
     let mut said = String::new();
     let mut output = BufReader::new(supervisor.stdout.take().expect("it is piped"));
     // The supervisor writes its whole answer at once, or ends without one.
-    while !client::is_ready(output.get_ref().as_raw_fd(), libc::POLLIN, MOMENT) {
+    while !client::is_ready(output.get_ref(), PollFlags::POLLIN, MOMENT) {
         if interrupt::times() > allowed {
             return Err(give_up(&mut supervisor, allowed));
         }
@@ -105,8 +107,8 @@ pub(super) fn in_background(launch: &Launch, allowed: u32) -> Result<Description
 
 /// Terminates a supervisor, and waits for its end unless the user interrupts.
 fn give_up(supervisor: &mut Child, allowed: u32) -> Failure {
-    // SAFETY: sends a signal to a child that was not waited for, so no other process has its number.
-    unsafe { libc::kill(supervisor.id().cast_signed(), libc::SIGTERM) };
+    // The child was not waited for, so no other process has its number.
+    let _ = kill(Pid::from_raw(supervisor.id().cast_signed()), Signal::SIGTERM);
     // An error means that the child has already ended.
     while let Ok(None) = supervisor.try_wait() {
         if interrupt::times() > allowed + 1 {
@@ -134,13 +136,7 @@ fn start(launch: &Launch) -> io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // The supervisor must not keep the user's current folder in use; the scenario names files by absolute paths.
     command.current_dir("/");
-    // SAFETY: `setsid` is called between fork and exec, and takes no lock.
-    unsafe {
-        command.pre_exec(|| match libc::setsid() {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
+    linux::process::lead_session(&mut command);
     let mut supervisor = command.spawn()?;
     let mut input = supervisor.stdin.take().expect("it is piped");
     input.write_all(launch.toml.as_bytes())?;

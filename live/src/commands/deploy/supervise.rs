@@ -12,7 +12,7 @@ use terminal::Complaint;
 use super::launch::Launch;
 use super::{Arguments, Pace};
 use crate::client;
-use crate::commands::{Exit, close_output, prepare, refuse};
+use crate::commands::{Exit, close_output, prepare, refuse, warn};
 use crate::folder::Description;
 use crate::supervisor::{self, Settings};
 
@@ -105,5 +105,9 @@ fn say_ready(interrupted: &AtomicBool) {
         interrupted.store(true, Ordering::Relaxed);
     }
     // The reader expects no more output.
-    close_output();
+    if let Err(error) = close_output() {
+        warn(format!(
+            "cannot close the standard output, whose readers may wait for its end: {error}"
+        ));
+    }
 }

@@ -3,8 +3,8 @@
 
 use anyhow::{Context, Result, ensure};
 use aya::maps::{MapData, RingBuf};
+use linux::packet_socket::PacketSocket;
 use netns::{Deployment, EndSpec, LinkSpec, NamespaceSpec, Plan};
-use switch_user::packet_socket::PacketSocket;
 
 use crate::bare_program::{Attached, BareProgram};
 use crate::figure::{Rate, Stopwatch};

@@ -1,12 +1,15 @@
 //! One `AF_XDP` socket on one queue of one interface.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
 
 use super::ring::{Consumer, Layout, Producer};
 use super::umem::{FRAME_BYTES, FRAMES, Umem};
 use super::{Error, MAX_FRAME_LENGTH, MIN_FRAME_LENGTH};
+use crate::interface::name_of;
 
 /// Kicks for one frame before giving up, with a yield between them. A frame normally leaves on the
 /// first; only another CPU that is polling the peer's queue keeps it longer, for microseconds.
@@ -102,14 +105,7 @@ impl Socket {
     ) -> Result<Self, (&'static str, io::Error)> {
         let frames = options.frames;
         let at = |step| move |source| (step, source);
-        // SAFETY: `socket` takes no pointers.
-        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-        if fd < 0 {
-            return Err(("create the socket", io::Error::last_os_error()));
-        }
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-
+        let fd = create().map_err(at("create the socket"))?;
         let umem = Umem::new(frames).map_err(at("allocate the UMEM"))?;
         set_option(&fd, libc::XDP_UMEM_REG, &umem.registration())
             .map_err(at("register the UMEM"))?;
@@ -240,7 +236,7 @@ impl Socket {
         let (fd, flags) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT);
         // SAFETY: no buffer and no address are passed.
         let sent = unsafe { libc::sendto(fd, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
-        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        Ok(Errno::result(sent).map(drop)?)
     }
 
     /// Checks that the interface exists and is up, without sending anything.
@@ -303,7 +299,14 @@ impl Socket {
     }
 }
 
-/// The descriptor to put into an `XSKMAP`, or to wait for frames on with `poll`.
+/// The descriptor to wait for frames on with `poll`.
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// The descriptor to put into an `XSKMAP`.
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
@@ -316,14 +319,25 @@ fn is_transient(error: &io::Error) -> bool {
 
 /// `name (index n)`, or the index alone where the namespace has no such interface.
 fn interface_name(index: u32) -> String {
-    let mut name: [c_char; libc::IF_NAMESIZE] = [0; libc::IF_NAMESIZE];
-    // SAFETY: the buffer has the length that the function requires.
-    if unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null() {
-        return format!("interface {index}");
+    match name_of(index) {
+        Ok(name) => format!("{name} (index {index})"),
+        Err(_) => format!("interface {index}"),
     }
-    // SAFETY: on success the buffer holds a name that ends with a zero byte.
-    let name = unsafe { CStr::from_ptr(name.as_ptr()) };
-    format!("{} (index {index})", name.to_string_lossy())
+}
+
+/// Checks that the kernel has AF_XDP.
+///
+/// # Errors
+/// `EAFNOSUPPORT` if the kernel does not know the address family.
+pub fn probe() -> io::Result<()> {
+    create().map(drop)
+}
+
+fn create() -> io::Result<OwnedFd> {
+    // SAFETY: `socket` takes no pointers.
+    let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    // SAFETY: the descriptor was just opened and has no other owner.
+    Errno::result(fd).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).map_err(io::Error::from)
 }
 
 fn bind(fd: &OwnedFd, interface_index: u32, queue: u32, flags: u16) -> io::Result<()> {
@@ -338,7 +352,7 @@ fn bind(fd: &OwnedFd, interface_index: u32, queue: u32, flags: u16) -> io::Resul
     let result = unsafe {
         libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length_of::<libc::sockaddr_xdp>())
     };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    Ok(Errno::result(result).map(drop)?)
 }
 
 fn ring_offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
@@ -358,7 +372,7 @@ fn set_option<T: Copy>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
     let length = length_of::<T>();
     // SAFETY: pointer and length describe `value`, which outlives the call.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, length) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    Ok(Errno::result(result).map(drop)?)
 }
 
 /// Reads an option into `value`, a struct of integers, of which an older kernel may fill a part.
@@ -369,7 +383,7 @@ fn option<T: Copy>(fd: &OwnedFd, name: i32, value: &mut T) -> io::Result<()> {
     // integers.
     let result =
         unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, name, value, &raw mut length) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    Ok(Errno::result(result).map(drop)?)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `AF_XDP` in copy mode: a host's kernel-bypass access to its interface.
+//! `AF_XDP` in copy mode: kernel-bypass access to an interface.
 //!
 //! [`Socket`] owns one small UMEM (`umem`), the four rings that it shares with the kernel (`ring`) and the socket
 //! (`socket`). Only `mapping` maps memory. The caller loads the XDP program that redirects frames to the socket, and
@@ -13,7 +13,7 @@ mod ring;
 mod socket;
 mod umem;
 
-pub use socket::{Options, Socket, Statistics};
+pub use socket::{Options, Socket, Statistics, probe};
 pub use umem::{FRAME_BYTES, FRAMES};
 
 use std::io;

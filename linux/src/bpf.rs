@@ -1,8 +1,10 @@
-//! BPF programs of a few instructions, and maps for them, by direct system calls, where the shipped object has no
-//! suitable program. All objects end when they are dropped, except attachments elsewhere.
+//! BPF programs of a few instructions, and maps for them, without an object file. All objects end when they are dropped,
+//! except attachments elsewhere.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
 
 /// `enum bpf_cmd`.
 const MAP_CREATE: libc::c_long = 0;
@@ -11,7 +13,10 @@ const MAP_UPDATE_ELEM: libc::c_long = 2;
 const PROG_LOAD: libc::c_long = 5;
 const PROG_GET_FD_BY_ID: libc::c_long = 13;
 const MAP_GET_FD_BY_ID: libc::c_long = 14;
+const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const LINK_CREATE: libc::c_long = 28;
+/// `BPF_MAP_TYPE_ARRAY`.
+const ARRAY: u32 = 2;
 /// `BPF_XDP_CPUMAP`.
 const XDP_CPUMAP: u32 = 35;
 /// `BPF_F_XDP_HAS_FRAGS`.
@@ -166,10 +171,11 @@ pub struct Program {
     descriptor: OwnedFd,
 }
 
-/// A map.
+/// A map with keys of four bytes.
 #[derive(Debug)]
 pub struct Map {
     descriptor: OwnedFd,
+    value_bytes: u32,
 }
 
 /// An attachment of a program, which lasts until this value is dropped.
@@ -234,33 +240,48 @@ impl Program {
 }
 
 impl Map {
-    /// Creates a map of `entries` with keys of four bytes and values of `value_bytes`.
+    /// Creates a map of `entries` with values of `value_bytes`.
     pub fn new(kind: MapKind, entries: u32, value_bytes: u32) -> io::Result<Self> {
         let mut attributes = Attributes::new();
         for (at, value) in [(0, kind as u32), (4, 4), (8, value_bytes), (12, entries)] {
             attributes.word(at, value);
         }
         // SAFETY: the attributes have no pointers.
-        unsafe { attributes.open(MAP_CREATE) }.map(|descriptor| Self { descriptor })
+        let descriptor = unsafe { attributes.open(MAP_CREATE) }?;
+        Ok(Self { descriptor, value_bytes })
     }
 
-    /// Opens the map with this number.
+    /// Opens the array with this number.
+    ///
+    /// # Errors
+    /// `InvalidInput` for another kind of map, or the kernel's error.
     pub fn from_number(number: u32) -> io::Result<Self> {
         let mut attributes = Attributes::new();
         attributes.word(0, number);
         // SAFETY: the attributes have no pointers.
-        unsafe { attributes.open(MAP_GET_FD_BY_ID) }.map(|descriptor| Self { descriptor })
+        let map = unsafe { attributes.open(MAP_GET_FD_BY_ID) }?;
+        // The first members of `struct bpf_map_info`: type, number, bytes of a key and of a value.
+        let mut info = [0_u32; 4];
+        let mut attributes = Attributes::new();
+        attributes.word(0, descriptor(map.as_raw_fd()));
+        attributes.word(4, u32::try_from(size_of_val(&info)).expect("it is short"));
+        attributes.long(8, (&raw mut info) as u64);
+        // SAFETY: `info` outlives the call and has the given length.
+        unsafe { attributes.call(OBJ_GET_INFO_BY_FD) }?;
+        let [ARRAY, _, 4, value_bytes] = info else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        Ok(Self { descriptor: map, value_bytes })
     }
 
-    /// Returns an entry of a map with keys of four bytes. `value_bytes` is the length of a value; for per-CPU maps, the
-    /// total length for all CPUs.
-    pub fn entry(&self, key: u32, value_bytes: usize) -> io::Result<Vec<u8>> {
-        let mut value = vec![0_u8; value_bytes];
+    /// Returns an entry.
+    pub fn entry(&self, key: u32) -> io::Result<Vec<u8>> {
+        let mut value = vec![0_u8; self.value_bytes as usize];
         let mut attributes = Attributes::new();
         attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
         attributes.long(8, (&raw const key) as u64);
         attributes.long(16, value.as_mut_ptr() as u64);
-        // SAFETY: key and value outlive the call, and the caller promises that the value has the map's length.
+        // SAFETY: key and value outlive the call, and the value has the map's length.
         unsafe { attributes.call(MAP_LOOKUP_ELEM) }.map(|_| value)
     }
 
@@ -272,9 +293,9 @@ impl Map {
     /// Sets an entry.
     ///
     /// # Panics
-    /// If there are fewer bytes than `value_bytes`.
-    pub fn set(&self, key: u32, value: &[u8], value_bytes: usize) -> io::Result<()> {
-        assert!(value.len() >= value_bytes, "the kernel reads a whole value");
+    /// If `value` is shorter than the map's values.
+    pub fn set(&self, key: u32, value: &[u8]) -> io::Result<()> {
+        assert!(value.len() >= self.value_bytes as usize, "the kernel reads a whole value");
         let mut attributes = Attributes::new();
         attributes.word(0, descriptor(self.descriptor.as_raw_fd()));
         attributes.long(8, (&raw const key) as u64);
@@ -289,7 +310,6 @@ impl Map {
 /// # Errors
 /// The kernel's error for a map of one entry.
 pub fn probe() -> io::Result<()> {
-    const ARRAY: u32 = 2;
     let mut attributes = Attributes::new();
     for (at, value) in [(0, ARRAY), (4, 4), (8, 4), (12, 1)] {
         attributes.word(at, value);
@@ -336,10 +356,7 @@ impl Attributes {
         // SAFETY: the attributes have the given length; the caller promises that their pointers are valid.
         let result =
             unsafe { libc::syscall(libc::SYS_bpf, command, self.0.as_ptr(), self.0.len()) };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(RawFd::try_from(result).expect("descriptors are small"))
+        Ok(RawFd::try_from(Errno::result(result)?).expect("descriptors are small"))
     }
 
     /// # Safety

@@ -1,12 +1,15 @@
-//! Socket through which a switch sends frames on its wires.
+//! Packet sockets: one that sends frames on all interfaces of a namespace, and one that receives those of an interface.
 //!
-//! One `AF_PACKET` socket serves all interfaces of a namespace: each message names its interface,
+//! One sending `AF_PACKET` socket serves all interfaces of a namespace: each message names its interface,
 //! and carries the mark that TC programs and auditors read as `skb->mark`. The queueing-discipline
 //! bypass (`PACKET_QDISC_BYPASS`) stays off, because it would bypass TC egress. With protocol 0 the
 //! socket receives no frames.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, socket};
 
 /// Bytes of a mark, which is one `u32`.
 const MARK_LENGTH: u32 = u32::BITS / 8;
@@ -60,14 +63,8 @@ const _: () = assert!(size_of::<MarkMessage>() == MARK_SPACE);
 impl PacketSocket {
     /// Opens a socket in the calling thread's network namespace, to which it stays bound.
     pub fn open() -> Result<Self, Error> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-        // SAFETY: `socket` takes no pointers.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 {
-            return Err(Error::Open(io::Error::last_os_error()));
-        }
-        // SAFETY: the descriptor was just opened and has no other owner.
-        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+        let opened = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None);
+        opened.map(|fd| Self { fd }).map_err(|error| Error::Open(error.into()))
     }
 
     /// Sends one frame with `skb->mark` set to `mark`. When it returns, the peer's XDP program has
@@ -76,10 +73,7 @@ impl PacketSocket {
     /// Sending 1000 bytes over veth into an XDP program takes 600 ns. The mark takes 30 ns of
     /// these, and building the message on the stack instead of reusing one takes 10 ns.
     pub fn send(&self, interface_index: u32, frame: &[u8], mark: u32) -> Result<(), Error> {
-        // SAFETY: a struct of integers, for which zero is a value.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = u16::try_from(libc::AF_PACKET).expect("families are 16 bits");
-        address.sll_ifindex = interface_index.cast_signed();
+        let mut address = address_of(interface_index, 0);
         let mut data =
             libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() };
         // SAFETY: a struct of integers, for which zero is a value.
@@ -114,6 +108,47 @@ impl PacketSocket {
             }
         }
     }
+}
+
+/// A socket that receives all frames which the kernel's stack receives at one interface.
+pub struct PacketListener {
+    fd: OwnedFd,
+}
+
+impl PacketListener {
+    /// Max length of a frame in bytes; a longer one is cut.
+    const MAX_LENGTH: usize = 1 << 14;
+
+    /// Opens a socket in the calling thread's namespace.
+    pub fn open(interface_index: u32) -> io::Result<Self> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let fd = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+        let all = u16::try_from(libc::ETH_P_ALL).expect("protocols have 16 bits");
+        let address = address_of(interface_index, all);
+        let length = u32::try_from(size_of_val(&address)).expect("an address is 20 bytes");
+        // SAFETY: pointer and length describe `address`, which outlives the call.
+        let bound = unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) };
+        Errno::result(bound)?;
+        Ok(Self { fd })
+    }
+
+    /// Returns the next frame, if there is one.
+    pub fn receive(&self) -> Option<Vec<u8>> {
+        let mut frame = vec![0; Self::MAX_LENGTH];
+        let length = recv(self.fd.as_raw_fd(), &mut frame, MsgFlags::empty()).ok()?;
+        frame.truncate(length);
+        Some(frame)
+    }
+}
+
+/// Returns the address of an interface for frames of `protocol`, an `ETH_P_` number; 0 receives no frames.
+fn address_of(interface_index: u32, protocol: u16) -> libc::sockaddr_ll {
+    // SAFETY: a struct of integers, for which zero is a value.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = u16::try_from(libc::AF_PACKET).expect("families are 16 bits");
+    address.sll_protocol = protocol.to_be();
+    address.sll_ifindex = interface_index.cast_signed();
+    address
 }
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+
 /// Signals that ask a process to end, and whose default action ends it; real-time signals are added separately. The
 /// remaining signals mean a broken process, or cannot be caught.
 const ENDING: [libc::c_int; 10] = [
@@ -39,7 +42,6 @@ pub fn watch() -> &'static AtomicBool {
 }
 
 /// Returns the number of interrupts since [`watch`]. Some commands react differently to the second one.
-#[cfg(feature = "kernel")]
 pub fn times() -> u32 {
     TIMES.load(Ordering::Relaxed)
 }
@@ -59,8 +61,28 @@ fn ending_here() -> impl Iterator<Item = libc::c_int> {
 
 /// Makes writes beyond `ulimit -f` fail with an error, like a full disk, instead of ending the process.
 pub fn survive_large_files() {
+    ignore(libc::SIGXFSZ);
+}
+
+/// Ignores all signals that can be ignored, from now on.
+pub fn ignore_all() {
+    (1..=last_signal()).for_each(ignore);
+}
+
+fn ignore(signal: libc::c_int) {
     // SAFETY: ignoring a signal installs no code.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+#[cfg(target_os = "linux")]
+fn last_signal() -> libc::c_int {
+    libc::SIGRTMAX()
+}
+
+/// Higher signals have no names common to all systems.
+#[cfg(not(target_os = "linux"))]
+fn last_signal() -> libc::c_int {
+    31
 }
 
 extern "C" fn interrupt(_signal: libc::c_int) {
@@ -75,10 +97,8 @@ extern "C" fn interrupt(_signal: libc::c_int) {
 
 /// Returns milliseconds of the monotonic clock. Safe in a signal handler.
 fn milliseconds() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time outlives the call, which is async-signal-safe.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    now.tv_sec.cast_unsigned() * 1000 + now.tv_nsec.cast_unsigned() / 1_000_000
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(TimeSpec::new(0, 0));
+    now.tv_sec().cast_unsigned() * 1000 + now.tv_nsec().cast_unsigned() / 1_000_000
 }
 
 fn catch(signal: libc::c_int) {
@@ -92,8 +112,13 @@ fn catch(signal: libc::c_int) {
     }
 }
 
+/// Returns true if the end of the terminal ends no process: SIGHUP is ignored, as by `nohup`.
+pub fn ignores_hang_up() -> bool {
+    is_ignored(libc::SIGHUP)
+}
+
 /// Returns true if the process was started with a signal ignored.
-pub fn is_ignored(signal: libc::c_int) -> bool {
+fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: all-zero is a valid sigaction; without a new action the call only fills in the old one.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

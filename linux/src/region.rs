@@ -1,15 +1,15 @@
-//! Arrays of switch state: memory shared by a BPF array and user space, or owned memory.
+//! Arrays in memory: shared by a BPF array and user space, or owned.
 
 use std::io;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 use std::ops::Index;
-#[cfg(feature = "kernel")]
+#[cfg(target_os = "linux")]
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-#[cfg(feature = "kernel")]
+#[cfg(target_os = "linux")]
 use memmap2::MmapOptions;
 use memmap2::{MmapMut, MmapRaw};
 use zerocopy::FromBytes;
@@ -23,15 +23,15 @@ const ALIGNMENT: usize = 64;
 /// The memory starts zeroed or with values written by eBPF, so every bit pattern must be a `T`:
 ///
 /// ```
-/// use fabric_core::map_abi::Port;
-/// let ports = switch_user::region::Region::<Port>::owned(1).expect("memory");
-/// assert_eq!(ports.len(), 1);
+/// use std::sync::atomic::AtomicU64;
+/// let numbers = linux::region::Region::<AtomicU64>::owned(1).expect("memory");
+/// assert_eq!(numbers.len(), 1);
 /// ```
 /// ```compile_fail,E0277
-/// let numbers = switch_user::region::Region::<std::num::NonZeroU64>::owned(1);
+/// let numbers = linux::region::Region::<std::num::NonZeroU64>::owned(1);
 /// ```
 /// ```compile_fail,E0277
-/// let boxes = switch_user::region::Region::<Box<u64>>::owned(1);
+/// let boxes = linux::region::Region::<Box<u64>>::owned(1);
 /// ```
 ///
 /// Values in a region are never dropped:
@@ -43,7 +43,7 @@ const ALIGNMENT: usize = 64;
 /// impl Drop for Loud {
 ///     fn drop(&mut self) {}
 /// }
-/// let loud = switch_user::region::Region::<Loud>::owned(1);
+/// let loud = linux::region::Region::<Loud>::owned(1);
 /// ```
 #[derive(Debug)]
 pub struct Region<T: FromBytes> {
@@ -81,7 +81,7 @@ impl<T: FromBytes> Region<T> {
     }
 
     /// Maps the memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
-    #[cfg(feature = "kernel")]
+    #[cfg(target_os = "linux")]
     pub fn from_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
         let memory = MmapOptions::new().len(Self::bytes(length)?).map_raw(map.as_raw_fd())?;
         Ok(Self::at(&Arc::new(memory), 0, length))
@@ -100,7 +100,7 @@ impl<T: FromBytes> Region<T> {
 
     fn bytes(length: usize) -> io::Result<usize> {
         const {
-            // A BPF array rounds its entries up to eight bytes; every type of the map ABI is a multiple.
+            // A BPF array rounds its entries up to eight bytes; types of a region are multiples.
             assert!(
                 size_of::<T>().is_multiple_of(8),
                 "entries of a BPF array are multiples of eight bytes"
@@ -192,8 +192,9 @@ impl Arena {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
-    use fabric_core::cell::Cell64;
 
     /// Regions of all sizes that fill several mappings, one of them larger than a mapping.
     #[test]
@@ -201,7 +202,7 @@ mod tests {
         let mut arena = Arena::default();
         let lengths =
             [1000, 0, 9, Arena::MAPPING / 8, 8, 70_000, 70_000, Arena::MAPPING / 8 + 1, 0, 1];
-        let regions = lengths.map(|length| arena.region::<Cell64>(length).expect("memory"));
+        let regions = lengths.map(|length| arena.region::<AtomicU64>(length).expect("memory"));
         drop(arena);
         // Miri takes a microsecond per cell.
         let numbered = |length| (0..length).step_by(if cfg!(miri) { 997 } else { 1 }).zip(1..);
@@ -209,35 +210,40 @@ mod tests {
             assert_eq!((region.len(), region.is_empty()), (length, length == 0));
             assert!(region.get(length).is_none());
             for (index, number) in numbered(length) {
-                assert_eq!(region[index].load(), 0, "no region has another's bytes");
-                region[index].store(number);
+                assert_eq!(
+                    region[index].load(Ordering::Relaxed),
+                    0,
+                    "no region has another's bytes"
+                );
+                region[index].store(number, Ordering::Relaxed);
             }
         }
         for region in &regions {
             for (index, number) in numbered(region.len()) {
-                assert_eq!(region[index].load(), number);
+                assert_eq!(region[index].load(Ordering::Relaxed), number);
             }
         }
-        let region = Region::<Cell64>::owned(1000).expect("memory");
-        assert_eq!((region.len(), region[999].load()), (1000, 0));
+        let region = Region::<AtomicU64>::owned(1000).expect("memory");
+        assert_eq!((region.len(), region[999].load(Ordering::Relaxed)), (1000, 0));
     }
 
     #[test]
     fn a_region_that_is_cleared_is_as_it_began_and_others_stay() {
         let mut arena = Arena::default();
         let [mut first, second] =
-            [9, 9].map(|length| arena.region::<Cell64>(length).expect("memory"));
-        first.iter().chain(second.iter()).for_each(|cell| cell.store(7));
+            [9, 9].map(|length| arena.region::<AtomicU64>(length).expect("memory"));
+        first.iter().chain(second.iter()).for_each(|cell| cell.store(7, Ordering::Relaxed));
         first.clear();
-        assert!(first.iter().all(|cell| cell.load() == 0));
-        assert!(second.iter().all(|cell| cell.load() == 7));
+        assert!(first.iter().all(|cell| cell.load(Ordering::Relaxed) == 0));
+        assert!(second.iter().all(|cell| cell.load(Ordering::Relaxed) == 7));
     }
 
     #[test]
     fn small_regions_share_a_mapping_and_no_cache_line() {
         let mut arena = Arena::default();
-        let [first, second] = [1, 1].map(|length| arena.region::<Cell64>(length).expect("memory"));
-        let address = |region: &Region<Cell64>| region.start.as_ptr().addr();
+        let [first, second] =
+            [1, 1].map(|length| arena.region::<AtomicU64>(length).expect("memory"));
+        let address = |region: &Region<AtomicU64>| region.start.as_ptr().addr();
         assert_eq!(address(&second) - address(&first), ALIGNMENT);
     }
 
@@ -245,7 +251,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri stops where memory is refused")]
     fn more_than_the_address_space_is_an_error() {
         for length in [usize::MAX, usize::MAX / 8 + 2, usize::MAX / 8, isize::MAX as usize / 8] {
-            for region in [Region::<Cell64>::owned(length), Arena::default().region(length)] {
+            for region in [Region::<AtomicU64>::owned(length), Arena::default().region(length)] {
                 let error = region.expect_err("no such memory");
                 assert_eq!(error.kind(), io::ErrorKind::OutOfMemory, "{length} entries");
             }

@@ -134,8 +134,10 @@ impl<T: Copy> Consumer<T> {
 #[cfg(test)]
 mod tests {
     use std::fs::File;
-    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+    use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
+
+    use nix::sys::memfd::{MFdFlags, memfd_create};
 
     use super::*;
 
@@ -183,11 +185,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri maps no files")]
     fn a_ring_is_mapped_from_its_first_index_to_its_last_entry() {
-        // SAFETY: the name ends with a zero byte; the result is checked below.
-        let file = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
-        assert!(file >= 0, "a file in memory: {}", io::Error::last_os_error());
-        // SAFETY: the descriptor is open and has no other owner.
-        let file = File::from(unsafe { OwnedFd::from_raw_fd(file) });
+        let file =
+            memfd_create("ring", MFdFlags::empty()).map(File::from).expect("a file in memory");
         let page = 4096;
         file.set_len(2 * page).expect("two pages");
         let layout = Layout::new(&OFFSETS, 4);

@@ -3,9 +3,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::mem;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
+
+use nix::errno::Errno;
+
+use crate::interface::named;
 
 /// `linux/if_tun.h`: `TUNSETIFINDEX`, which `libc` lacks.
 const TUNSETIFINDEX: libc::Ioctl = 0x4004_54da;
@@ -40,7 +43,8 @@ impl Tap {
     ///
     /// With `O_NONBLOCK` the kernel runs a native XDP program before it builds an skb (`tun_can_build_skb`). Without it
     /// the program runs afterwards, and a frame takes 2.6 times as long.
-    pub(crate) fn make(interface: &str, index: u32) -> Result<Self, (&'static str, io::Error)> {
+    pub fn make(interface: &str, index: u32) -> Result<Self, (&'static str, io::Error)> {
+        let failed = |step| move |error: Errno| (step, error.into());
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
         let opened = options.open("/dev/net/tun");
@@ -48,25 +52,17 @@ impl Tap {
             opened.map_err(|error| ("open /dev/net/tun (CONFIG_TUN, `modprobe tun`)", error))?;
         let fd = device.as_raw_fd();
         // SAFETY: TUNSETIFINDEX reads an integer, which outlives the call.
-        succeeded(unsafe { libc::ioctl(fd, TUNSETIFINDEX, &raw const index) })
-            .map_err(|error| ("choose its index", error))?;
-        // SAFETY: `ifreq` is plain data, for which all zeros is a value.
-        let mut request: libc::ifreq = unsafe { mem::zeroed() };
-        assert!(
-            interface.len() < request.ifr_name.len(),
-            "the plan's check bounds interface names"
-        );
-        for (to, from) in request.ifr_name.iter_mut().zip(interface.bytes()) {
-            *to = from.cast_signed();
-        }
+        Errno::result(unsafe { libc::ioctl(fd, TUNSETIFINDEX, &raw const index) })
+            .map_err(failed("choose its index"))?;
+        let mut request = named(interface).map_err(|error| ("TUNSETIFF", error))?;
         let flags = libc::IFF_TAP | libc::IFF_NO_PI;
         request.ifr_ifru.ifru_flags = flags.try_into().expect("these flags have 16 bits");
-        // SAFETY: TUNSETIFF takes an `ifreq` whose name is zero-terminated (asserted) and which outlives the call.
-        succeeded(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
-            .map_err(|error| ("TUNSETIFF", error))?;
+        // SAFETY: TUNSETIFF takes an `ifreq` whose name is zero-terminated and which outlives the call.
+        Errno::result(unsafe { libc::ioctl(fd, libc::TUNSETIFF, &raw mut request) })
+            .map_err(failed("TUNSETIFF"))?;
         // SAFETY: TUNSETPERSIST takes a number.
-        succeeded(unsafe { libc::ioctl(fd, libc::TUNSETPERSIST, 1) })
-            .map_err(|error| ("TUNSETPERSIST", error))?;
+        Errno::result(unsafe { libc::ioctl(fd, libc::TUNSETPERSIST, 1) })
+            .map_err(failed("TUNSETPERSIST"))?;
         Ok(Self { device, interface: interface.to_owned() })
     }
 
@@ -104,10 +100,6 @@ impl AsRawFd for Tap {
     fn as_raw_fd(&self) -> RawFd {
         self.device.as_raw_fd()
     }
-}
-
-fn succeeded(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn advice(source: &io::Error) -> &'static str {
