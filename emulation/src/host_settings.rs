@@ -66,7 +66,7 @@ impl<'a> HostSettings<'a> {
             obeys_rates: self.scenario.switch.sends_rates(),
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
             scheduler: settings.scheduler,
-            sends_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,
+            sends_remaining: self.scenario.switch.scheduler == (scenario::Scheduler::Srf {}),
         }
     }
 

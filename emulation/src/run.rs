@@ -311,14 +311,14 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
 
 /// The time span that results also evaluate separately.
 pub(crate) fn window(results: &scenario::Results) -> Option<Window> {
-    let window = results.window?;
+    let window = results.window()?;
     Some(Window { from: window.from.to_nanos(), to: window.to.to_nanos() })
 }
 
 /// Capacity of each switch's buffer.
 fn capacities(scenario: &Scenario) -> BTreeMap<String, Bytes> {
     let fabric = scenario.fabric();
-    let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer);
+    let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer());
     (0..fabric.switch_count()).map(SwitchId).map(of).collect()
 }
 

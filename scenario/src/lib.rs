@@ -34,6 +34,7 @@ mod headroom;
 mod host;
 mod hpcc;
 mod incasts;
+mod kind;
 mod load;
 mod lossy;
 mod names;
@@ -98,14 +99,14 @@ pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use frames::{Frames, TimeOfFrames};
 pub use generated::{AllAtOnce, OpenLoop};
-pub use headroom::{Headroom, PowerOfTwo};
+pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
 pub use incasts::{IncastBytes, ManyIncasts, Pace};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{
-    AlphaOfPriority, Alphas, BufferManagement, CoDel, Congested, Counting, FairDropping,
-    FairShares, FlowTable, Lossy, LossyPeriod, LossyPool, Prioritisation,
+    AlphaOfPriority, CoDel, Congested, FairDropping, FairShares, FlowTable, Lossy, LossyPeriod,
+    LossyPool, Prioritisation,
 };
 pub use names::Names;
 pub use omitted::Omitted;
@@ -113,7 +114,7 @@ pub use on_demand::{MAX_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
-pub use priority::{AckPriority, Priorities, Priority};
+pub use priority::{AckPriority, OptionalPriority, Priorities, Priority};
 pub use queries::QueryRate;
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
@@ -123,8 +124,8 @@ pub use scenario_keys::{MAX_DURATION, MAX_SEED};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use scheme::{
-    Assignment, Bfc, Dsh, Estimation, FlowPauses, MeanOf, Ofc, PauseRule, QueuePauses, Scheme,
-    Spfc, StateOf, Victims,
+    Assignment, Bfc, Dsh, Estimation, FlowPauses, LeftShift, MeanOf, Ofc, QueuePauses, RightShift,
+    Scheme, Spfc, StateOf, Victims,
 };
 pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
 pub use sizes::Sizes;

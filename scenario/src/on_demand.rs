@@ -32,7 +32,7 @@ impl Scenario {
         self.flows = super::MaterialisedFlows::default();
         (self.duration, self.stop) = (MAX_LIFE, Stop::Done);
         if !leaves_results {
-            self.results.window = None;
+            self.results.without_window();
             self.results.queue_period = SAMPLES;
         }
         self

@@ -175,7 +175,7 @@ impl Expansion<'_> {
 
     /// Returns the buffer of the receivers' switches, which must be equal.
     fn buffer_of(&self, at: &str, receivers: &[HostId]) -> Result<Bytes, ScenarioError> {
-        let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer;
+        let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer();
         let buffers = || receivers.iter().map(of_host);
         match (buffers().min(), buffers().max()) {
             (Some(least), Some(most)) if least < most => {

@@ -17,12 +17,13 @@ use crate::fault_keys::{FaultKeys, FaultPlace};
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
+use crate::schema::in_words;
 use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, ReadFile, Scenario, Shape, Stop, Switch, flow_keys, frames, host, results, storm,
-    switch, telemetry, topology_keys,
+    Clock, ReadFile, Results, Scenario, Shape, Stop, Switch, flow_keys, frames, host, storm,
+    telemetry, topology_keys,
 };
 
 /// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -54,7 +55,8 @@ pub struct ScenarioKeys {
     pub topology: topology_keys::TopologyKeys,
     /// Configuration of every switch.
     #[serde(default)]
-    pub switch: switch::SwitchKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub switch: Switch,
     /// Values of some switches that differ from `switch`. Default: none.
     #[serde(default)]
     pub switches: Vec<SwitchesEntry>,
@@ -81,7 +83,8 @@ pub struct ScenarioKeys {
     pub storms: Vec<storm::StormKeys>,
     /// Tables and files that the run writes.
     #[serde(default)]
-    pub results: results::ResultsKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub results: Results,
     /// Conditions on the results. Default: none.
     #[serde(default)]
     pub expect: Vec<ExpectKeys>,
@@ -104,7 +107,7 @@ pub const fn default_duration() -> Picos {
 impl ScenarioKeys {
     /// Resolves the keys into a scenario.
     pub fn resolve(
-        self,
+        mut self,
         path: &Path,
         document: &Document<'_>,
         read: &ReadFile<'_>,
@@ -116,8 +119,9 @@ impl ScenarioKeys {
         set_routes(&mut fabric, &routes, document)?;
         let duration = self.duration;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let (switch, switch_kinds, switches) =
-            resolve_switches(self.switch, self.switches, &shape, &fabric, document)?;
+        let (switch_kinds, switches) =
+            resolve_switches(&mut self.switch, self.switches, &shape, &fabric, document)?;
+        let switch = self.switch;
         let mut host = self.host.resolve(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
@@ -139,10 +143,8 @@ impl ScenarioKeys {
         set_routes(&mut fabric, &routes, document)?;
         telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
         let transports = Transports::new(&host, &workloads, document)?;
-        let results = {
-            let labels = flows::labels(&workloads, &sources);
-            self.results.resolve(&labels, &fabric, (duration, self.stop), document)?
-        };
+        let labels = flows::labels(&workloads, &sources);
+        self.results.complete(&labels, &fabric, (duration, self.stop), document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
@@ -176,7 +178,7 @@ impl ScenarioKeys {
             captures: self.captures,
             faults: faults.collect::<Result<_, _>>()?,
             storms,
-            results,
+            results: self.results,
             expectations: Vec::new(),
             fabric,
             switch_kinds,
@@ -247,19 +249,19 @@ fn run_name(
     Err(document.error("name", &title, help))
 }
 
-/// Returns the configuration of all switches, the configuration of each, and the entries that set it.
+/// Completes the configuration of all switches, and returns the configuration of each and the entries that set it.
 fn resolve_switches(
-    keys: switch::SwitchKeys,
+    switch: &mut Switch,
     entries: Vec<SwitchesEntry>,
     shape: &Shape,
     fabric: &Fabric,
     document: &Document<'_>,
-) -> Result<(Switch, SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
-    let buffer = keys.buffer;
+) -> Result<(SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
+    let buffer = switch.buffer;
     let rates = PortRates::new(shape);
-    let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, keys.ports));
-    let switch = keys.resolve(usual, &shape.rates(), document)?;
-    let kinds = SwitchKinds::new(&entries, &switch, (buffer, &rates), fabric, document)?;
-    let entries = kinds.settled(entries, &switch, buffer, fabric);
-    Ok((switch, kinds, entries))
+    let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, switch.ports));
+    switch.complete(usual, &shape.rates(), document)?;
+    let kinds = SwitchKinds::new(&entries, switch, (buffer, &rates), fabric, document)?;
+    let entries = kinds.settled(entries, switch, buffer, fabric);
+    Ok((kinds, entries))
 }

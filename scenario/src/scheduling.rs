@@ -13,9 +13,9 @@ use super::transport::Transport;
 /// Returns the default order of NICs at switches with this scheduler.
 pub(super) const fn usual_at(switch: Scheduler) -> NicScheduler {
     match switch {
-        Scheduler::Srf => NicScheduler::ShortestRemaining,
+        Scheduler::Srf {} => NicScheduler::ShortestRemaining,
         Scheduler::Strict { .. } => NicScheduler::Strict,
-        Scheduler::Dwrr { .. } | Scheduler::RoundRobin => NicScheduler::RoundRobin,
+        Scheduler::Dwrr { .. } | Scheduler::RoundRobin {} => NicScheduler::RoundRobin,
     }
 }
 
@@ -23,7 +23,7 @@ impl Scenario {
     /// Checks that flows have a size, which scheduling by remaining size needs.
     pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let at_nics = self.host.scheduler == NicScheduler::ShortestRemaining;
-        if self.switch.scheduler != Scheduler::Srf && !at_nics {
+        if self.switch.scheduler != (Scheduler::Srf {}) && !at_nics {
             return Ok(());
         }
         for (number, entry) in self.workloads.iter().enumerate() {

@@ -22,7 +22,8 @@ use super::flows::NeedsFlows;
 use super::host::HostKeys;
 use super::quantity::Propagation;
 use super::report::ScenarioError;
-use super::switch::SwitchKeys;
+use super::schema::in_words;
+use super::switch::Switch;
 use super::topology_keys::{LinkKeys, TopologyKeys};
 use super::{Scenario, ScenarioKeys, ThresholdUpdate, from_disk, schema_of, text_of};
 
@@ -88,7 +89,8 @@ struct SwitchFileKeys {
     mtu: u64,
     /// The switch, as in a scenario.
     #[serde(default)]
-    switch: SwitchKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    switch: Switch,
     /// Ports of the switch, 1 to 256.
     ports: Vec<PortKeys>,
 }
@@ -193,7 +195,7 @@ impl StandaloneHost {
             links: [0, 1].map(link).into(),
             failed_links: Vec::new(),
         };
-        let scenario = scenario_of(1, topology, SwitchKeys::default(), host);
+        let scenario = scenario_of(1, topology, Switch::default(), host);
         let scenario = scenario.resolve(path, &document, &from_disk, NeedsFlows::No)?;
         let transport = scenario.host.transport;
         if transport.is_tcp() {
@@ -220,12 +222,7 @@ fn neighbour_name(port: usize) -> String {
     format!("n{port}")
 }
 
-fn scenario_of(
-    seed: u64,
-    topology: TopologyKeys,
-    switch: SwitchKeys,
-    host: HostKeys,
-) -> ScenarioKeys {
+fn scenario_of(seed: u64, topology: TopologyKeys, switch: Switch, host: HostKeys) -> ScenarioKeys {
     ScenarioKeys {
         name: Some("standalone".to_owned()),
         seed,
@@ -243,7 +240,7 @@ fn scenario_of(
         captures: Vec::new(),
         faults: Vec::new(),
         storms: Vec::new(),
-        results: super::results::ResultsKeys::default(),
+        results: super::Results::default(),
         expect: Vec::new(),
     }
 }

@@ -147,8 +147,8 @@ impl SwitchKinds {
         entries.retain(|entry| !entry.is_empty());
         let mut others: BTreeMap<Bytes, Vec<String>> = BTreeMap::new();
         for id in (0..fabric.switch_count()).map(SwitchId) {
-            let own = self.at(id).buffer;
-            if own != all.buffer {
+            let own = self.at(id).buffer();
+            if own != all.buffer() {
                 others.entry(own).or_default().push(fabric.switch(id).name.clone());
             }
         }
@@ -240,7 +240,7 @@ impl OwnKeys {
     fn applied_to(&self, all: &Switch, buffer: Bytes) -> Switch {
         let value = |given: Option<Given<Bytes>>, of_all| given.map_or(of_all, |given| given.value);
         Switch {
-            buffer,
+            buffer: BufferSize::Fixed(buffer),
             ports: self.ports.map(|given| given.value).or(all.ports),
             private_per_queue: value(self.private_per_queue, all.private_per_queue),
             ..all.clone()

@@ -71,7 +71,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// True if a flow starts in the scenario's window and has an end.
     fn is_of_window(&self, flow: &Flow) -> bool {
-        let window = self.scenario.results.window;
+        let window = self.scenario.results.window();
         !flow.long_lived && window.is_some_and(|window| window.contains(flow.start))
     }
 

@@ -33,9 +33,9 @@ fn the_files_that_ship_load_and_come_back_from_their_own_text() {
 fn the_incast_is_what_its_file_says() {
     let scenario = Scenario::parse(INCAST, Path::new("incast.toml"), &[]).unwrap();
     assert_eq!(scenario.duration, Picos(20_000_000_000));
-    assert_eq!(scenario.switch.buffer, Bytes(2_000_000));
+    assert_eq!(scenario.switch.buffer(), Bytes(2_000_000));
     assert_eq!(scenario.switch.lossless, Priorities(8));
-    assert_eq!(scenario.switch.ecn.as_ref().unwrap().thresholds.pmax.millionths, 200_000);
+    assert_eq!(scenario.switch.ecn.as_ref().unwrap().pmax.millionths, 200_000);
     assert_eq!(scenario.host.ack_priority, AckPriority::Fixed(6));
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
@@ -133,8 +133,9 @@ fn everything_written_out_comes_back() {
         scenario.switch.headroom,
         Headroom::Sih { bytes: Some(Bytes(1024)), bandwidth_delays: None }
     );
-    assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
-    assert_eq!(scenario.switch.control_priority, None);
+    let ThresholdUpdate::Period(update) = scenario.switch.thresholds else { panic!("a period") };
+    assert_eq!(update.period.get(), Picos(10_000_000));
+    assert_eq!(scenario.switch.control_priority.0, None);
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
     let transport = scenario.host.transport;
     let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
@@ -170,7 +171,7 @@ fn everything_written_out_comes_back() {
 
 #[test]
 fn overrides_replace_and_add() {
-    assert_eq!(with("switch.buffer=4MB").unwrap().switch.buffer, Bytes(4_000_000));
+    assert_eq!(with("switch.buffer=4MB").unwrap().switch.buffer(), Bytes(4_000_000));
     assert_eq!(with("flows.0.bytes=2MB").unwrap().flows()[3].bytes, Bytes(2_000_000));
     assert_eq!(with("flows.0.senders=[\"h1\"]").unwrap().flows().len(), 2);
     assert_eq!(with("host.ack_interval=1").unwrap().host.ack_interval, 1);
