@@ -65,7 +65,6 @@ mod telemetry;
 mod thousandths;
 mod threshold;
 mod threshold_update;
-mod topology_keys;
 pub mod transport;
 mod transports;
 mod unused_routes;
@@ -127,7 +126,7 @@ pub use scheme::{
     Assignment, Bfc, Dsh, Estimation, FlowPauses, LeftShift, MeanOf, Ofc, QueuePauses, RightShift,
     Scheme, Spfc, StateOf, Victims,
 };
-pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
+pub use shape::{Link, LinkSpeed, Shape};
 pub use sizes::Sizes;
 pub use split_flows::{GroupKeys, SplitFlows};
 pub use storm::Storm;

@@ -23,7 +23,7 @@ use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
     Clock, ReadFile, Results, Scenario, Shape, Stop, Switch, flow_keys, frames, host, storm,
-    telemetry, topology_keys,
+    telemetry,
 };
 
 /// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -52,7 +52,7 @@ pub struct ScenarioKeys {
     #[serde(default)]
     pub datapath: Datapath,
     /// Shape of the fabric.
-    pub topology: topology_keys::TopologyKeys,
+    pub topology: Shape,
     /// Configuration of every switch.
     #[serde(default)]
     #[schemars(skip_serializing_if = "in_words")]
@@ -114,7 +114,8 @@ impl ScenarioKeys {
         needs_flows: NeedsFlows,
     ) -> Result<Scenario, ScenarioError> {
         self.check_bounds(document)?;
-        let (shape, mut fabric) = self.topology.resolve(document)?;
+        let mut fabric = self.topology.complete(document)?;
+        let shape = self.topology;
         let routes = ResolvedRoutes::new(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
         let duration = self.duration;

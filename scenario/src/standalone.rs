@@ -20,11 +20,10 @@ use units::{BitsPerSecond, Bytes, Picos};
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::HostKeys;
-use super::quantity::Propagation;
 use super::report::ScenarioError;
 use super::schema::in_words;
+use super::shape::{Link, Shape};
 use super::switch::Switch;
-use super::topology_keys::{LinkKeys, TopologyKeys};
 use super::{Scenario, ScenarioKeys, ThresholdUpdate, from_disk, schema_of, text_of};
 
 /// Bytes around the payload of a RoCEv2 packet within an MTU: IPv4, UDP, BTH, RETH and ICRC.
@@ -136,13 +135,13 @@ impl StandaloneSwitch {
         let keys: SwitchFileKeys = document.read()?;
         check_mtu(keys.mtu, &document)?;
         let ports = resolve_ports(&keys.ports, &document)?;
-        let link = |(number, port): (usize, &PortKeys)| LinkKeys {
+        let link = |(number, port): (usize, &PortKeys)| Link {
             a: "switch".to_owned(),
             b: neighbour_name(number),
             rate: port.rate,
-            delay: Propagation(port.delay),
+            delay: port.delay,
         };
-        let topology = TopologyKeys::Custom {
+        let topology = Shape::Custom {
             switches: vec!["switch".to_owned()],
             hosts: (0..ports.len()).map(neighbour_name).collect(),
             links: keys.ports.iter().enumerate().map(link).collect(),
@@ -186,10 +185,9 @@ impl StandaloneHost {
         let settings = Settings::default();
         let document = Document::parse(kind, "the defaults", HOST_DEFAULTS, overrides, settings)?;
         let HostFileKeys { rate, host } = document.read()?;
-        let delay = Propagation(units::Picos::ZERO);
-        let link =
-            |number| LinkKeys { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
-        let topology = TopologyKeys::Custom {
+        let delay = Picos::ZERO;
+        let link = |number| Link { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
+        let topology = Shape::Custom {
             switches: vec!["switch".to_owned()],
             hosts: [0, 1].map(neighbour_name).to_vec(),
             links: [0, 1].map(link).into(),
@@ -222,7 +220,7 @@ fn neighbour_name(port: usize) -> String {
     format!("n{port}")
 }
 
-fn scenario_of(seed: u64, topology: TopologyKeys, switch: Switch, host: HostKeys) -> ScenarioKeys {
+fn scenario_of(seed: u64, topology: Shape, switch: Switch, host: HostKeys) -> ScenarioKeys {
     ScenarioKeys {
         name: Some("standalone".to_owned()),
         seed,

@@ -183,7 +183,7 @@ pub(super) struct PortRates(BTreeMap<String, Vec<BitsPerSecond>>);
 
 impl PortRates {
     pub(super) fn new(shape: &Shape) -> Self {
-        let plan = shape.kind.plan().expect("the fabric was built by it");
+        let plan = shape.plan().expect("the fabric was built by it");
         let mut rates: BTreeMap<String, Vec<BitsPerSecond>> = BTreeMap::new();
         for link in plan.links {
             for end in [link.a, link.b] {
