@@ -49,7 +49,7 @@ impl<'a> HostSettings<'a> {
             mac: mac_address(fabric, fabric.host_node(host), 0),
             link_rate,
             frame_time: self.scenario.frame_time(),
-            frame_lengths: self.scenario.frames.lengths,
+            frame_lengths: self.scenario.frames.lengths(),
             payload: settings.payload.0.try_into().expect("a payload is at most 3072 bytes"),
             ack_priority: match settings.ack_priority {
                 AckPriority::Data => None,

@@ -235,8 +235,14 @@ pub fn deploy(
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
     let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
-    let mut datapath =
-        KernelWires::deploy(fabric, kind, &capacities, policy, scenario.frames.lengths, programs)?;
+    let mut datapath = KernelWires::deploy(
+        fabric,
+        kind,
+        &capacities,
+        policy,
+        scenario.frames.lengths(),
+        programs,
+    )?;
     configure(scenario, routes, &mut datapath.tables);
     Ok(datapath)
 }
@@ -263,7 +269,7 @@ pub(crate) fn renew(
     let switches = (0..fabric.switch_count()).map(SwitchId);
     let routes = switches.map(|switch| RouteTables::new(scenario, switch)).collect();
     configure(scenario, routes, &mut tables);
-    let frames = KernelFrames::new(&mac_addresses::addresses(fabric), scenario.frames.lengths);
+    let frames = KernelFrames::new(&mac_addresses::addresses(fabric), scenario.frames.lengths());
     Deployed { frames, wires, tables }
 }
 
@@ -283,7 +289,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
         })
         .collect::<std::io::Result<Vec<_>>>()?;
     let frames =
-        MemoryFrames::new(mac_addresses::addresses(fabric).into(), scenario.frames.lengths);
+        MemoryFrames::new(mac_addresses::addresses(fabric).into(), scenario.frames.lengths());
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 

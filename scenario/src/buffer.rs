@@ -47,7 +47,7 @@ impl Scenario {
     /// Accounted length of the fabric's longest frame, without FCS. This is a full payload behind a RETH and telemetry
     /// or behind TCP's headers, or, with the smallest payloads, an ACK with SACK blocks.
     pub fn longest_frame(&self) -> Bytes {
-        let (payload, lengths) = (self.host.payload, self.frames.lengths);
+        let (payload, lengths) = (self.host.payload, self.frames.lengths());
         let longest = |transport: &Transport| {
             let hops = transport.telemetry_hops();
             let (data, ack) = match transport {
@@ -72,7 +72,7 @@ impl Scenario {
         LinkFrames {
             time: self.frame_time(),
             longest: self.longest_frame(),
-            hop_control: self.frames.lengths.hop_control(HOP_CONTROL),
+            hop_control: self.frames.lengths().hop_control(HOP_CONTROL),
             lossless_classes: self.switch.lossless.count().into(),
         }
     }

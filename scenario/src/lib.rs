@@ -21,7 +21,6 @@ pub mod document;
 mod ecn;
 mod expect;
 mod fault;
-mod fault_keys;
 mod flow_keys;
 mod flow_list;
 mod flow_queues;
@@ -90,10 +89,9 @@ pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};
 pub use fault::{
-    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, Reroute, Scope, Selection,
+    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, NoReroute, Reroute, Selection,
     WirePattern,
 };
-pub use fault_keys::NoReroute;
 pub use flow_queues::FlowQueues;
 pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
 pub use frames::{Frames, TimeOfFrames};

@@ -13,7 +13,7 @@ use crate::capture::Capture;
 use crate::datapath::Datapath;
 use crate::document::Document;
 use crate::expect::ExpectKeys;
-use crate::fault_keys::{FaultKeys, FaultPlace};
+use crate::fault::FaultPlace;
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
@@ -22,7 +22,7 @@ use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, ReadFile, Results, Scenario, Shape, Stop, Switch, flow_keys, frames, host, storm,
+    Clock, Fault, Frames, ReadFile, Results, Scenario, Shape, Stop, Storm, Switch, flow_keys, host,
     telemetry,
 };
 
@@ -65,7 +65,7 @@ pub struct ScenarioKeys {
     pub host: host::HostKeys,
     /// Accounted lengths of frames.
     #[serde(default)]
-    pub frames: frames::FramesKeys,
+    pub frames: Frames,
     /// Traffic between hosts; at least one entry.
     #[serde(default)]
     pub flows: Vec<flow_keys::WorkloadKeys>,
@@ -77,10 +77,10 @@ pub struct ScenarioKeys {
     pub captures: Vec<Capture>,
     /// Deliberate faults on wires. Default: none.
     #[serde(default)]
-    pub faults: Vec<FaultKeys>,
+    pub faults: Vec<Fault>,
     /// Hosts that pause their switch continuously. Default: none.
     #[serde(default)]
-    pub storms: Vec<storm::StormKeys>,
+    pub storms: Vec<Storm>,
     /// Tables and files that the run writes.
     #[serde(default)]
     #[schemars(skip_serializing_if = "in_words")]
@@ -151,19 +151,18 @@ impl ScenarioKeys {
         }
         let needs_flows = needs_flows == NeedsFlows::Yes;
         let lasts = needs_flows.then_some(duration);
-        let resolve_fault = |(number, keys): (usize, FaultKeys)| {
-            let path = &format!("faults.{number}");
-            keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
-        };
-        let faults = self.faults.into_iter().enumerate().map(resolve_fault);
-        let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
+        for (number, storm) in self.storms.iter_mut().enumerate() {
             let path = format!("storms.{number}");
-            keys.resolve(&path, switch.lossless, lasts, &fabric, document)
-        };
-        let storms = self.storms.into_iter().enumerate().map(resolve_storm);
-        let storms = storms.collect::<Result<_, _>>()?;
+            storm.complete(&path, switch.lossless, lasts, &fabric, document)?;
+        }
+        let name = run_name(self.name, path, document)?;
+        self.frames.check(document)?;
+        for (number, fault) in self.faults.iter_mut().enumerate() {
+            let path = &format!("faults.{number}");
+            fault.complete(&FaultPlace { path, fabric: &fabric, duration: lasts, document })?;
+        }
         let mut scenario = Scenario {
-            name: run_name(self.name, path, document)?,
+            name,
             seed: self.seed,
             duration,
             stop: self.stop,
@@ -173,12 +172,12 @@ impl ScenarioKeys {
             switch,
             switches,
             host,
-            frames: self.frames.resolve(document)?,
+            frames: self.frames,
             workloads,
             routes: self.routes,
             captures: self.captures,
-            faults: faults.collect::<Result<_, _>>()?,
-            storms,
+            faults: self.faults,
+            storms: self.storms,
             results: self.results,
             expectations: Vec::new(),
             fabric,

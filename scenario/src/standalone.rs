@@ -232,7 +232,7 @@ fn scenario_of(seed: u64, topology: Shape, switch: Switch, host: HostKeys) -> Sc
         switch,
         switches: Vec::new(),
         host,
-        frames: super::frames::FramesKeys::default(),
+        frames: super::Frames::default(),
         flows: Vec::new(),
         routes: Vec::new(),
         captures: Vec::new(),

@@ -81,7 +81,7 @@ impl<W: Wires> Engine<'_, W> {
         for storm in &scenario.storms {
             let host = scenario.fabric().host_named(&storm.host);
             let host = host.expect("a scenario's storms name hosts");
-            let (classes, end) = (storm.priorities.0, storm.end());
+            let (classes, end) = (storm.priorities().0, storm.end());
             self.command(host, storm.at, Command::BeginStorm { classes, end });
         }
     }

@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
     AckPriority, CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities,
-    Reliability, Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport,
+    Reliability, Scenario, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport,
     json_schema,
 };
 use super::{INCAST, SMALL, parse, with};
@@ -141,8 +141,8 @@ fn everything_written_out_comes_back() {
     let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, ByteCounter::try_from("none".to_owned()).ok());
     assert_eq!(dcqcn.fast_recovery_stages.map(Checked::get), Some(5));
-    let Fault::Loss { selection, .. } = &scenario.faults[0] else { panic!("a loss") };
-    assert_eq!(*selection, Selection::Nth(vec![1, 3]));
+    let Fault::Loss { nth, .. } = &scenario.faults[0] else { panic!("a loss") };
+    assert_eq!(*nth, Some(vec![1, 3]));
     let covered = |fault: usize| {
         let names = scenario.fabric().wires().iter().map(|wire| wire.name.as_str());
         names.filter(|name| scenario.faults[fault].covers(name)).collect::<Vec<_>>()
@@ -150,7 +150,7 @@ fn everything_written_out_comes_back() {
     assert_eq!(covered(0), ["s0->s1"]);
     assert_eq!(covered(2), ["s0->s1", "s1->s0"]);
     assert_eq!(covered(3), covered(2));
-    let span = scenario.faults[2].scope().span();
+    let span = scenario.faults[2].span();
     assert_eq!((span.from, span.until), (Picos(1_000_000), Picos(3_000_000)));
     assert!(scenario.may_reroute());
     let flows = scenario.flows();

@@ -132,7 +132,7 @@ fn rates_of_loss_are_as_fine_as_they_are_written() {
     assert_eq!(taken.toml.matches("rate = 1e-7").count(), 2, "{}", taken.toml);
     let faults = &scenario_of(&taken).faults;
     let rate = scenario::FineProbability { trillionths: 100_000 };
-    let is_that = |fault: &scenario::Fault| matches!(fault, scenario::Fault::Loss { selection: scenario::Selection::Rate(it), .. } if *it == rate);
+    let is_that = |fault: &scenario::Fault| matches!(fault, scenario::Fault::Loss { rate: Some(it), .. } if *it == rate);
     assert!(faults.len() == 2 && faults.iter().all(is_that), "{faults:?}");
 }
 
