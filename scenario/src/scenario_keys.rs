@@ -12,18 +12,18 @@ use workload::MaterialisedFlows;
 use crate::capture::Capture;
 use crate::datapath::Datapath;
 use crate::document::Document;
-use crate::expect::ExpectKeys;
 use crate::fault::FaultPlace;
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
 use crate::schema::in_words;
 use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
+use crate::transport::TransportKeys;
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, Fault, Frames, ReadFile, Results, Scenario, Shape, Stop, Storm, Switch, flow_keys, host,
-    telemetry,
+    Clock, Expectation, Fault, Frames, Host, ReadFile, Results, Scenario, Shape, Stop, Storm,
+    Switch, flow_keys, telemetry,
 };
 
 /// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -62,7 +62,8 @@ pub struct ScenarioKeys {
     pub switches: Vec<SwitchesEntry>,
     /// Configuration of every host.
     #[serde(default)]
-    pub host: host::HostKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub host: Host<TransportKeys>,
     /// Accounted lengths of frames.
     #[serde(default)]
     pub frames: Frames,
@@ -77,9 +78,11 @@ pub struct ScenarioKeys {
     pub captures: Vec<Capture>,
     /// Deliberate faults on wires. Default: none.
     #[serde(default)]
+    #[schemars(skip_serializing_if = "in_words")]
     pub faults: Vec<Fault>,
     /// Hosts that pause their switch continuously. Default: none.
     #[serde(default)]
+    #[schemars(skip_serializing_if = "in_words")]
     pub storms: Vec<Storm>,
     /// Tables and files that the run writes.
     #[serde(default)]
@@ -87,7 +90,8 @@ pub struct ScenarioKeys {
     pub results: Results,
     /// Conditions on the results. Default: none.
     #[serde(default)]
-    pub expect: Vec<ExpectKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub expect: Vec<Expectation>,
 }
 
 /// Maximum seed, the largest integer of TOML.
@@ -123,7 +127,7 @@ impl ScenarioKeys {
         let (switch_kinds, switches) =
             resolve_switches(&mut self.switch, self.switches, &shape, &fabric, document)?;
         let switch = self.switch;
-        let mut host = self.host.resolve(switch.scheduler, document)?;
+        let mut host = self.host.complete(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
             fabric: &fabric,
@@ -202,7 +206,8 @@ impl ScenarioKeys {
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
         scenario.check_lossy(needs_flows, document)?;
-        scenario.expectations = ExpectKeys::resolve_all(self.expect, &scenario, document)?;
+        Expectation::complete_all(&mut self.expect, &scenario, document)?;
+        scenario.expectations = self.expect;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }

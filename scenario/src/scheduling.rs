@@ -22,7 +22,7 @@ pub(super) const fn usual_at(switch: Scheduler) -> NicScheduler {
 impl Scenario {
     /// Checks that flows have a size, which scheduling by remaining size needs.
     pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let at_nics = self.host.scheduler == NicScheduler::ShortestRemaining;
+        let at_nics = self.host.scheduler() == NicScheduler::ShortestRemaining;
         if self.switch.scheduler != (Scheduler::Srf {}) && !at_nics {
             return Ok(());
         }

@@ -37,6 +37,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
     /// Hosts on two switches, `s0` and `s1`, and one link between the switches. Hosts on `s0` have the lower numbers.
@@ -54,6 +55,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
     /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`. Host
@@ -75,6 +77,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
     /// A fat tree: `k` pods, each of `k/2` switches `edge0..` with hosts and `k/2` switches `agg0..`
@@ -96,6 +99,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
     /// Pods of switches `tor0..` with hosts and `leaf0..` above them, and switches `spine0..` above all pods. Every ToR
@@ -125,6 +129,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
         /// Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
     /// Nodes and links listed one by one. Names are unique, have 1 to 15 characters (letters, digits, `-`, `_`, `.`)
@@ -141,6 +146,7 @@ pub enum Shape {
         /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`. Of several links
         /// between two switches, the last fails first. Default: none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
         failed_links: Vec<[String; 2]>,
     },
 }

@@ -19,11 +19,12 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
-use super::host::HostKeys;
+use super::host::Host;
 use super::report::ScenarioError;
 use super::schema::in_words;
 use super::shape::{Link, Shape};
 use super::switch::Switch;
+use super::transport::TransportKeys;
 use super::{Scenario, ScenarioKeys, ThresholdUpdate, from_disk, schema_of, text_of};
 
 /// Bytes around the payload of a RoCEv2 packet within an MTU: IPv4, UDP, BTH, RETH and ICRC.
@@ -147,7 +148,7 @@ impl StandaloneSwitch {
             links: keys.ports.iter().enumerate().map(link).collect(),
             failed_links: Vec::new(),
         };
-        let host = HostKeys::for_payload(Bytes(keys.mtu - OVERHEAD));
+        let host = Host::for_payload(Bytes(keys.mtu - OVERHEAD));
         let scenario = scenario_of(keys.seed, topology, keys.switch, host);
         let scenario = scenario.resolve(path, &document, &from_disk, NeedsFlows::No)?;
         refuse_what_needs_a_fabric(&scenario, &document)?;
@@ -174,7 +175,7 @@ pub struct StandaloneHost {
 struct HostFileKeys {
     rate: BitsPerSecond,
     #[serde(default)]
-    host: HostKeys,
+    host: Host<TransportKeys>,
 }
 
 impl StandaloneHost {
@@ -220,7 +221,12 @@ fn neighbour_name(port: usize) -> String {
     format!("n{port}")
 }
 
-fn scenario_of(seed: u64, topology: Shape, switch: Switch, host: HostKeys) -> ScenarioKeys {
+fn scenario_of(
+    seed: u64,
+    topology: Shape,
+    switch: Switch,
+    host: Host<TransportKeys>,
+) -> ScenarioKeys {
     ScenarioKeys {
         name: Some("standalone".to_owned()),
         seed,

@@ -14,7 +14,7 @@ use super::document::Document;
 use super::quantity;
 use super::reliability::{self, Reliability, ReliabilityKey};
 use super::report::ScenarioError;
-use super::schema::without_default_tables;
+use super::schema::{in_words, without_default_tables};
 
 use crate::refusal::Refusal;
 use congestion_control::CongestionControlKeys;
@@ -24,7 +24,6 @@ pub use host_agent::congestion_control::dcqcn::MAX_STAGES;
 use host_agent::congestion_control::dctcp::Start;
 use host_agent::congestion_control::{dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
 pub use tcp::Tcp;
-use window::WindowKeys;
 pub use window::{Window, WindowSize};
 
 /// Protocol of the flows.
@@ -166,7 +165,8 @@ pub(crate) struct RoceRcKeys {
     base_rtt: BaseRtt,
     /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
     /// size above zero. Default "none".
-    window: WindowKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    window: WindowSize,
     /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
     /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
@@ -175,7 +175,8 @@ pub(crate) struct RoceRcKeys {
     /// Marks of data packets of a flow's first round trip (docs/flow-hints.md). "off": none. A size above zero: packets
     /// are marked until the flow has sent this much payload, including retransmissions. "auto": this size is line rate
     /// x `base_rtt`. Default "off".
-    first_rtt_marks: first_rtt::FirstRttKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    first_rtt_marks: FirstRttLimit,
     /// True if all ACKs and NAKs carry this mark as well, as in ABM's simulator. Default false.
     first_rtt_acks: bool,
 }
@@ -269,13 +270,11 @@ impl RoceRcKeys {
             }
             CongestionControlKeys::Timely => CongestionControl::Timely(self.timely.completed()),
         };
-        let window = Window {
-            size: self.window.0,
-            scales: self.window_scales,
-            overrun: self.window_overrun,
-        };
+        let window =
+            Window { size: self.window, scales: self.window_scales, overrun: self.window_overrun };
         let base_rtt = self.base_rtt.0;
-        let first_rtt = self.first_rtt_marks.resolve(self.first_rtt_acks, place)?;
+        let first_rtt = FirstRttMarks { limit: self.first_rtt_marks, acks: self.first_rtt_acks }
+            .check(place)?;
         Ok(RoceRc {
             reliability,
             congestion_control,

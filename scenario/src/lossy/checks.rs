@@ -81,7 +81,7 @@ impl Scenario {
         let is_lossy = |priority: u8| !self.switch.lossless.contains(priority);
         let mut flows = self.transports.with_sources(&self.sources);
         flows.any(|(source, transport)| {
-            let of_acks = match self.host.ack_priority {
+            let of_acks = match self.host.ack_priority() {
                 AckPriority::Fixed(priority) => is_lossy(priority),
                 AckPriority::Data => false,
             };

@@ -191,11 +191,11 @@ impl Scenario {
             let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
             return wrong("switch.scheme.priorities", "the control priority is not paused", help);
         }
-        let acks = match host.ack_priority {
+        let acks = match host.ack_priority() {
             AckPriority::Data => true,
             AckPriority::Fixed(priority) => paused(priority),
         };
-        if acks || paused(host.cnp_priority) {
+        if acks || paused(host.cnp_priority.0) {
             let help = "ACKs and CNPs wait in no queue of a flow: give them a priority that BFC does not pause, \
                         by host.ack_priority and host.cnp_priority";
             return wrong("switch.scheme.priorities", "ACKs or CNPs of a paused priority", help);

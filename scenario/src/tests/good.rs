@@ -36,7 +36,7 @@ fn the_incast_is_what_its_file_says() {
     assert_eq!(scenario.switch.buffer(), Bytes(2_000_000));
     assert_eq!(scenario.switch.lossless, Priorities(8));
     assert_eq!(scenario.switch.ecn.as_ref().unwrap().pmax.millionths, 200_000);
-    assert_eq!(scenario.host.ack_priority, AckPriority::Fixed(6));
+    assert_eq!(scenario.host.ack_priority(), AckPriority::Fixed(6));
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
     assert_eq!((flows[0].source, flows[0].destination), (HostId(4), HostId(1)));

@@ -15,7 +15,7 @@ fn with(keys: &str) -> String {
 fn nics_follow_the_switches_unless_configured_otherwise() {
     let of = |keys| {
         let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
-        (scenario.switch.scheduler, scenario.host.scheduler)
+        (scenario.switch.scheduler, scenario.host.scheduler())
     };
     let srf = "[switch]\nscheduler = { kind = \"srf\" }";
     assert_eq!(of(srf), (Scheduler::Srf {}, NicScheduler::ShortestRemaining));
