@@ -4,14 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{Bytes, Picos};
 
-use super::incasts::DegreeKeys;
+use super::incasts::ManyIncasts;
 use super::load::{LoadOf, Sigma};
 use super::pairs::PairChoice;
 use super::priority::Priority;
-use super::queries::{QueryRate, TotalKeys};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
-use super::split_flows::GroupKeys;
+use super::split_flows::Group;
 use super::transport::TransportKeys;
 
 /// Traffic between hosts.
@@ -149,9 +148,9 @@ pub(super) enum WorkloadKeys {
         transport: Option<TransportKeys>,
     },
     /// Incasts at equal intervals. In each, `degree` hosts of other racks send to one host at once.
-    PeriodicIncast(IncastKeys),
+    PeriodicIncast(ManyIncasts),
     /// Incasts as a Poisson process. In each, `degree` hosts of other racks send to one host at once.
-    PoissonIncast(IncastKeys),
+    PoissonIncast(ManyIncasts),
     /// Each host sends one flow to another host and receives one, all at once.
     Permutation {
         /// Name of the flows in the results. Default "permutation".
@@ -193,7 +192,7 @@ pub(super) enum WorkloadKeys {
         flows: u32,
         /// One or more groups, such as `{ from = ["leaf0"], to = ["leaf3"] }`. Each flow of a group draws a sender and
         /// a receiver.
-        groups: Vec<GroupKeys>,
+        groups: Vec<Group>,
         /// Bytes of each flow, above zero.
         bytes: Bytes,
         /// Start time of all flows, before `duration`. Default "0s".
@@ -228,62 +227,4 @@ impl WorkloadKeys {
 
 const fn default_priority() -> Priority {
     Priority(3)
-}
-
-/// A series of incasts.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct IncastKeys {
-    /// Name of the flows in the results. Default: the kind.
-    pub(super) label: Option<String>,
-    /// Number of senders of an incast, drawn for each incast: a number, or { least = 1, most = 15 }, from which each
-    /// incast draws its number.
-    pub(super) degree: DegreeKeys,
-    /// Bytes of each flow, above zero.
-    pub(super) bytes: Option<Bytes>,
-    /// Sizes from which each flow draws, such as "hadoop"; instead of `bytes`.
-    pub(super) sizes: Option<Sizes>,
-    /// Bytes of an incast, divided evenly among its flows and rounded down; needs a fixed `degree`. A size such as
-    /// "1MB", or { `of_buffer` = 0.3 }: this fraction, above 0 and up to 1, of the buffer of the receiver's switch.
-    /// Instead of `bytes` and `sizes`.
-    pub(super) total: Option<TotalKeys>,
-    /// Number of flows of an incast, dealt to its senders in turn. Default: one for each sender.
-    pub(super) flows: Option<u32>,
-    /// Time between incasts, or its mean if incasts are random. Instead of `load` and `rate`.
-    pub(super) period: Option<Picos>,
-    /// Incasts (queries) per second for each receiver, 0.001 to 1000000, as if each receiver had a separate process.
-    /// Instead of `period` and `load`.
-    pub(super) rate: Option<QueryRate>,
-    /// Payload as a fraction of the links' rate, above 0, up to 1. Instead of `period` and `rate`.
-    pub(super) load: Option<Probability>,
-    /// Links that `load` is a fraction of: "host-links" (of the receivers), "sender-links" or "core-links" (between the
-    /// two highest tiers of switches). Default "host-links".
-    pub(super) of: Option<LoadOf>,
-    /// The receiving host. Default: each incast draws a receiver.
-    pub(super) receiver: Option<String>,
-    /// Hosts from which each incast draws its receiver, by name; a switch's name stands for its
-    /// hosts. Instead of `receiver`. Default: all.
-    pub(super) receivers: Option<Vec<String>>,
-    /// Hosts from which each incast draws its senders, by name; a switch's name stands for its hosts.
-    /// Default: all.
-    pub(super) senders: Option<Vec<String>>,
-    /// True if hosts of the receiver's rack may send to it as well. In a fabric of one rack they always do. Default
-    /// false.
-    #[serde(default)]
-    pub(super) own_rack: bool,
-    /// True if all senders are in the rack after the receiver's, in the order of the switches, as in ABM's simulator.
-    /// Hosts of the first rack send to the last. Default false.
-    #[serde(default)]
-    pub(super) next_rack: bool,
-    /// Start of the time span in which incasts start. Default "0s".
-    #[serde(default)]
-    pub(super) start: Picos,
-    /// End of the time span in which incasts start. Default: `duration`.
-    pub(super) stop: Option<Picos>,
-    /// Priority, 0 to 7. Default 3.
-    pub(super) priority: Option<Priority>,
-    /// Priorities from which each flow draws one, instead of `priority`.
-    pub(super) priorities: Option<Vec<Priority>>,
-    /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
-    pub(super) transport: Option<TransportKeys>,
 }

@@ -109,7 +109,7 @@ impl Workload {
             | Self::List { label, .. }
             | Self::LongLived { label, .. } => label,
             Self::Poisson(arrivals) | Self::Lognormal { arrivals, .. } => &arrivals.label,
-            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => &incasts.label,
+            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => incasts.label(),
             Self::Permutation(exchange) | Self::AllToAll(exchange) => &exchange.label,
             Self::Split(split) => &split.label,
         }

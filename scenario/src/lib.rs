@@ -99,7 +99,7 @@ pub use generated::{AllAtOnce, OpenLoop};
 pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
-pub use incasts::{IncastBytes, ManyIncasts, Pace};
+pub use incasts::{ManyIncasts, Senders};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{
     AlphaOfPriority, CoDel, Congested, FairDropping, FairShares, FlowTable, Lossy, LossyPeriod,
@@ -112,7 +112,7 @@ pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, OptionalPriority, Priorities, Priority};
-pub use queries::QueryRate;
+pub use queries::{QueryRate, Total};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};
@@ -126,7 +126,7 @@ pub use scheme::{
 };
 pub use shape::{Link, LinkSpeed, Shape};
 pub use sizes::Sizes;
-pub use split_flows::{GroupKeys, SplitFlows};
+pub use split_flows::{Group, SplitFlows};
 pub use storm::Storm;
 pub use switch::{PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;

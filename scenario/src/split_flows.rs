@@ -18,7 +18,7 @@ pub struct SplitFlows {
     /// Number of flows of all groups together, above zero.
     pub flows: u32,
     /// The groups.
-    pub groups: Vec<GroupKeys>,
+    pub groups: Vec<Group>,
     /// Bytes of each flow, above zero.
     pub bytes: Bytes,
     /// Start time of all flows.
@@ -31,7 +31,8 @@ pub struct SplitFlows {
 /// Senders and receivers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GroupKeys {
+#[schemars(rename = "GroupKeys")]
+pub struct Group {
     /// Senders, by name; a switch's name stands for its hosts.
     pub from: Vec<String>,
     /// Receivers, by name; a switch's name stands for its hosts. No host may be both.
@@ -64,7 +65,7 @@ impl Expansion<'_> {
             let help = "write a size such as \"100kB\"";
             return Err(self.document.error(&format!("{path}.bytes"), "flows without bytes", help));
         }
-        let of_group = |(number, group): (usize, &GroupKeys)| {
+        let of_group = |(number, group): (usize, &Group)| {
             let at = format!("{path}.groups.{number}");
             let from = self.group(&format!("{at}.from"), Some(&group.from))?;
             let to = self.group(&format!("{at}.to"), Some(&group.to))?;

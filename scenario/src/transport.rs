@@ -120,10 +120,10 @@ pub struct RoceRc {
 }
 
 /// Protocol of the flows.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
-pub(super) enum TransportKeys {
+pub enum TransportKeys {
     /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRcKeys),
     /// TCP: a connection for each flow (docs/tcp.md).
@@ -131,10 +131,10 @@ pub(super) enum TransportKeys {
 }
 
 /// RoCEv2 reliable connections.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = without_default_tables)]
-pub(crate) struct RoceRcKeys {
+pub struct RoceRcKeys {
     /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
     /// packet. Default "go-back-n".
     reliability: ReliabilityKey,
@@ -182,7 +182,7 @@ pub(crate) struct RoceRcKeys {
 }
 
 /// A time above zero, or "auto".
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 struct BaseRtt(Option<Picos>);
 

@@ -6,7 +6,7 @@ use std::fs;
 use sha2::{Digest, Sha256};
 
 use results::build::{self, hex};
-use scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
+use scenario::{PairChoice, Scenario, Sizes, Workload};
 
 /// A name of 16 hexadecimal digits: the SHA-256 of xoff's version and build, the resolved scenario and the files that
 /// it names. The paths of these files do not matter.
@@ -53,7 +53,7 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
                 }
             }
             Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
-                if let IncastBytes::Drawn { sizes: Sizes::File { file, .. } } = &mut incasts.bytes {
+                if let Some(Sizes::File { file, .. }) = &mut incasts.sizes {
                     *file = digest(file)?;
                 }
             }

@@ -294,7 +294,7 @@ fn is_incast(workload: &Workload) -> bool {
     match workload {
         Workload::Incast { senders, .. } => senders.len() > 1,
         Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
-            incasts.degree.most > 1
+            incasts.degree.0.most > 1
         }
         Workload::One { .. }
         | Workload::List { .. }

@@ -49,11 +49,11 @@ pub struct Tcp {
 }
 
 /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = without_default_tables)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
-pub(crate) struct TcpKeys {
+pub struct TcpKeys {
     /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
     /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
     initial_rto: Option<Picos>,
