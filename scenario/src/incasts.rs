@@ -8,10 +8,11 @@ use topology::HostId;
 use units::{Bytes, Picos};
 use workload::variate::Gaps;
 use workload::{
-    Degree, GAP_BITS, IncastParties, IncastReach, IncastRecipe, PayloadRate, PriorityChoice,
-    SizeChoice, Source, exact_gap, mean_gap,
+    Degree, GAP_BITS, IncastParties, IncastReach, IncastRecipe, PayloadRate, SizeChoice, Source,
+    exact_gap, mean_gap,
 };
 
+use super::flow_keys::unwritten;
 use super::flows::Expansion;
 use super::generated::{Key, stamp};
 use super::load::{Load, LoadOf};
@@ -46,7 +47,7 @@ pub struct ManyIncasts {
     /// Bytes of an incast, divided evenly among its flows and rounded down; needs a fixed `degree`. A size such as
     /// "1MB", or { `of_buffer` = 0.3 }: this fraction, above 0 and up to 1, of the buffer of the receiver's switch.
     /// Instead of `bytes` and `sizes`.
-    #[serde(skip_serializing)]
+    #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
     pub(super) total: Option<Total>,
     /// Number of flows of an incast, dealt to its senders in turn. Default: one for each sender.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +99,7 @@ pub struct ManyIncasts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) priorities: Option<Vec<Priority>>,
     /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
-    #[serde(skip_serializing)]
+    #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
     pub(super) transport: Option<TransportKeys>,
 }
 
@@ -192,24 +193,21 @@ impl Serialize for Senders {
 }
 
 impl Expansion<'_> {
-    /// Returns incasts with all defaults, and the source of their flows.
+    /// Completes incasts, and returns the source of their flows.
     pub(super) fn incasts(
         &self,
         path: &str,
         kind: &str,
-        mut keys: ManyIncasts,
+        keys: &mut ManyIncasts,
         gaps: Gaps,
         key: Key<'_>,
-    ) -> Result<(ManyIncasts, Source), ScenarioError> {
+    ) -> Result<Source, ScenarioError> {
         let Senders(degree) = keys.degree;
         let label = keys.label.get_or_insert_with(|| kind.to_owned()).clone();
         let window = self.window(path, keys.start, keys.stop)?;
         keys.stop = Some(window.stop);
-        let priority: PriorityChoice =
-            self.priority(path, keys.priority, keys.priorities.clone())?;
-        if keys.priorities.is_none() {
-            keys.priority.get_or_insert(Priority(3));
-        }
+        let priorities = keys.priorities.as_deref();
+        let priority = self.complete_priority(path, &mut keys.priority, priorities)?;
         self.check_two_hosts(path)?;
         let reach = self.reach(path, keys.own_rack, keys.next_rack)?;
         let (receiver, receivers) = (keys.receiver.as_deref(), keys.receivers.as_deref());
@@ -253,7 +251,7 @@ impl Expansion<'_> {
         let stamp = stamp(&label, &priority, key);
         let recipe =
             IncastRecipe { stamp, window, gaps, mean_gap, degree, flows, sizes, parties, rate };
-        Ok((keys, Source::Incasts(recipe.into())))
+        Ok(Source::Incasts(recipe.into()))
     }
 
     fn reach(

@@ -2,9 +2,10 @@
 //!
 //! A [`Scenario`] that exists is valid: quantities have units, names exist, buffers hold the pools that are reserved in
 //! them, and every flow has a path. A setting is declared once, in the lowest crate that uses it: congestion controls in
-//! `host-agent`, quantities and ranges in `units`. A section whose values depend on other sections has two types: its
-//! keys as a file gives them (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are
-//! in the type's `Default` or next to the key.
+//! `host-agent`, quantities and ranges in `units`. The type of a section reads and writes it, and its documentation is
+//! the JSON Schema's. Defaults are in the type's `Default` or next to the key. A default that depends on other keys is an
+//! `Option`, which the section's `complete` fills after the file has been read; `complete` also checks keys against
+//! each other. Only a transport has another form in files (`TransportKeys`): its keys choose one of several tables.
 //!
 //! This crate does not know how a scenario is run: it has no datapath. Of the results it knows the names of tables
 //! (`results::TABLES`) and the aggregates of expectations (`results::query::Aggregate`), and it has no rows.
@@ -92,10 +93,10 @@ pub use fault::{
     Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, NoReroute, Reroute, Selection,
     WirePattern,
 };
+pub use flow_keys::Workload;
 pub use flow_queues::FlowQueues;
-pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
+pub use flows::{FlowsEntry, MAX_FLOWS};
 pub use frames::{Frames, TimeOfFrames};
-pub use generated::{AllAtOnce, OpenLoop};
 pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
@@ -125,8 +126,8 @@ pub use scheme::{
     Scheme, Spfc, StateOf, Victims,
 };
 pub use shape::{Link, LinkSpeed, Shape};
-pub use sizes::Sizes;
-pub use split_flows::{Group, SplitFlows};
+pub use sizes::{LengthText, Sizes};
+pub use split_flows::Group;
 pub use storm::Storm;
 pub use switch::{PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;

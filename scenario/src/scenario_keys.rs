@@ -23,7 +23,7 @@ use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
     Clock, Expectation, Fault, Frames, Host, ReadFile, Results, Scenario, Shape, Stop, Storm,
-    Switch, flow_keys, telemetry,
+    Switch, Workload, telemetry,
 };
 
 /// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -69,7 +69,8 @@ pub struct ScenarioKeys {
     pub frames: Frames,
     /// Traffic between hosts; at least one entry.
     #[serde(default)]
-    pub flows: Vec<flow_keys::WorkloadKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub flows: Vec<Workload>,
     /// Next hops of switches that override the shortest paths. Default: none.
     #[serde(default)]
     pub routes: Vec<RouteEntry>,

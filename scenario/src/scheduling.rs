@@ -5,7 +5,7 @@ use workload::Length;
 
 use super::Scenario;
 use super::document::Document;
-use super::flows::Workload;
+use super::flow_keys::Workload;
 use super::report::ScenarioError;
 use super::switch::Scheduler;
 use super::transport::Transport;
@@ -49,14 +49,16 @@ impl Scenario {
 fn has_no_size(workload: &Workload) -> bool {
     match workload {
         Workload::LongLived { .. } => true,
-        Workload::Permutation(all) | Workload::AllToAll(all) => all.bytes == Length::Unlimited,
+        Workload::Permutation { bytes, .. } | Workload::AllToAll { bytes, .. } => {
+            bytes.0 == Length::Unlimited
+        }
         Workload::One { .. }
         | Workload::Incast { .. }
         | Workload::List { .. }
-        | Workload::Poisson(_)
+        | Workload::Poisson { .. }
         | Workload::Lognormal { .. }
         | Workload::PeriodicIncast(_)
         | Workload::PoissonIncast(_)
-        | Workload::Split(_) => false,
+        | Workload::Split { .. } => false,
     }
 }

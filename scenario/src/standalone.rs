@@ -294,12 +294,16 @@ fn resolve_ports(
         let neighbour = match (&port.neighbour, &routes[..]) {
             (Some(text), _) => parse_neighbour(text).ok_or_else(|| {
                 let help = "write an IPv4 address, or a MAC address such as \"02:00:00:00:00:01\"";
-                document.error(&path("neighbour"), &format!("`{text}` is no station"), help)
+                document.error(
+                    &path("neighbour"),
+                    &format!("`{text}` is not the address of a device"),
+                    help,
+                )
             })?,
             (None, [(host, 32)]) => Neighbour::Address(*host),
             (None, _) => {
                 let title = format!("`{}` does not say who is its neighbour", port.interface);
-                let help = "write the IPv4 address of the station at the other end of the link";
+                let help = "write the IPv4 address of the device at the other end of the link";
                 return Err(document.error(&path("neighbour"), &title, help));
             }
         };
@@ -347,8 +351,7 @@ fn refuse_what_needs_a_fabric(
 ) -> Result<(), ScenarioError> {
     let wrong = |key, title, help| Err(document.error(key, title, help));
     if scenario.switch.pauses_queues() {
-        let help =
-            "write another kind: packets name their queues in the station addresses of a fabric";
+        let help = "write another kind: packets name their queues in the MAC addresses of a fabric";
         return wrong("switch.scheme", "pauses of single queues without a fabric", help);
     }
     if scenario.switch.pauses_flows() {
@@ -418,8 +421,8 @@ routes = ["10.0.2.0/24", "0.0.0.0/0"]
             ("10.0.1.1", "10.0.1.1/33", "`10.0.1.1/33` is not an IPv4 prefix"),
             ("10.0.1.1", "10.0.1.1/24", "not an IPv4 prefix"),
             ("10.0.1.1", "10.0.1.0/24", "`eth1` does not say who is its neighbour"),
-            ("02:00:00:00:00:0A", "03:00:00:00:00:0A", "is no station"),
-            ("02:00:00:00:00:0A", "02:00:00:00:00", "is no station"),
+            ("02:00:00:00:00:0A", "03:00:00:00:00:0A", "is not the address of a device"),
+            ("02:00:00:00:00:0A", "02:00:00:00:00", "is not the address of a device"),
             ("\"eth2\"", "\"eth1\"", "interface `eth1` is two ports"),
             ("\"eth2\"", "\"\"", "not an interface's name"),
             ("mtu = 1500", "mtu = 9000", "an MTU of 9000"),

@@ -44,11 +44,11 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
     for entry in &mut scenario.workloads {
         match &mut entry.workload {
             Workload::List { file, .. } => *file = digest(file)?,
-            Workload::Poisson(arrivals) | Workload::Lognormal { arrivals, .. } => {
-                if let Sizes::File { file, .. } = &mut arrivals.sizes {
+            Workload::Poisson { sizes, pairs, .. } | Workload::Lognormal { sizes, pairs, .. } => {
+                if let Sizes::File { file, .. } = sizes {
                     *file = digest(file)?;
                 }
-                if let PairChoice::Matrix { file } = &mut arrivals.pairs {
+                if let PairChoice::Matrix { file } = pairs {
                     *file = digest(file)?;
                 }
             }
@@ -60,9 +60,9 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
             Workload::One { .. }
             | Workload::Incast { .. }
             | Workload::LongLived { .. }
-            | Workload::Permutation(_)
-            | Workload::AllToAll(_)
-            | Workload::Split(_) => {}
+            | Workload::Permutation { .. }
+            | Workload::AllToAll { .. }
+            | Workload::Split { .. } => {}
         }
     }
     Ok(scenario)

@@ -11,8 +11,8 @@ use workload::Flow;
 
 use crate::Scenario;
 use crate::document::Document;
+use crate::flow_keys::Workload;
 use crate::flow_queues::MAX_FLOW_QUEUES;
-use crate::flows::Workload;
 use crate::priority::{AckPriority, Priorities};
 use crate::quantity;
 use crate::ratio::Probability;
@@ -299,11 +299,11 @@ fn is_incast(workload: &Workload) -> bool {
         Workload::One { .. }
         | Workload::List { .. }
         | Workload::LongLived { .. }
-        | Workload::Poisson(_)
+        | Workload::Poisson { .. }
         | Workload::Lognormal { .. }
-        | Workload::Permutation(_)
-        | Workload::AllToAll(_)
-        | Workload::Split(_) => false,
+        | Workload::Permutation { .. }
+        | Workload::AllToAll { .. }
+        | Workload::Split { .. } => false,
     }
 }
 
