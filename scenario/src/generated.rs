@@ -190,7 +190,7 @@ impl Expansion<'_> {
         let at = format!("{path}.priorities");
         match (&priority, priorities) {
             (_, None) => Ok(PriorityChoice::Fixed(priority.get_or_insert(Priority(3)).0)),
-            (None, Some(list)) if list.is_empty() => {
+            (None, Some([])) => {
                 let help = "list those that flows draw from: priorities = [1, 2, 3]";
                 Err(self.document.error(&at, "no priority to draw from", help))
             }
