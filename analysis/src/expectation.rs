@@ -29,12 +29,12 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     let metrics = metric::Metrics::new(scenario);
     for expectation in &scenario.expectations {
-        let kind = match &expectation.subject {
-            Subject::Summary { summary } => metrics.kind(summary, &expectation.written)?,
+        let kind = match expectation.subject() {
+            Subject::Summary(summary) => metrics.kind(summary, &expectation.written)?,
             Subject::Table { table, column, aggregate, filter } => {
                 let table = table::Known::new(table, scenario, &expectation.written)?;
                 table.check_filter(filter, scenario, &expectation.written)?;
-                table.kind(column.as_deref(), *aggregate, &expectation.written)?
+                table.kind(column, aggregate, &expectation.written)?
             }
         };
         let Expectation { operator, value, written, .. } = expectation;
@@ -49,7 +49,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 /// Returns true if expectations need a run's tables, and not only its summary.
 pub fn needs_tables(scenario: &Scenario) -> bool {
-    scenario.expectations.iter().any(|it| matches!(it.subject, Subject::Table { .. }))
+    scenario.expectations.iter().any(|it| matches!(it.subject(), Subject::Table { .. }))
 }
 
 /// Compares the results of a run with expectations that [`check`] has accepted. `folder` has the run's tables.
@@ -61,17 +61,17 @@ pub fn judge(scenario: &Scenario, summary: &Summary, folder: Option<&Path>) -> V
     let found = metric::Found::new(summary);
     let judged = |expectation: &Expectation| {
         let written = &expectation.written;
-        let (kind, finding) = match &expectation.subject {
-            Subject::Summary { summary } => {
+        let (kind, finding) = match expectation.subject() {
+            Subject::Summary(summary) => {
                 let kind = metrics.kind(summary, written).expect("`check` has accepted it");
                 (kind, found.value(summary))
             }
             Subject::Table { table, column, aggregate, filter } => {
                 let known =
                     table::Known::new(table, scenario, written).expect("`check` has accepted it");
-                let kind = known.kind(column.as_deref(), *aggregate, written);
+                let kind = known.kind(column, aggregate, written);
                 let kind = kind.expect("`check` has accepted it");
-                (kind, known.look(folder, column.as_deref(), *aggregate, filter))
+                (kind, known.look(folder, column, aggregate, filter))
             }
         };
         let value = read(kind, &expectation.value, "value", expectation);

@@ -282,8 +282,8 @@ impl<'a, W: Wires> Engine<'a, W> {
             // Before the first flow, so that ports measure their links before they send packets.
             engine.agenda.schedule(Picos::ZERO, Task::LinkDelays);
         }
-        if let ThresholdUpdate::Period(period) = scenario.switch.thresholds {
-            engine.agenda.schedule(period, Task::ControlPlane);
+        if let ThresholdUpdate::Period(update) = scenario.switch.thresholds {
+            engine.agenda.schedule(update.period.get(), Task::ControlPlane);
         }
         if let Some(period) = scenario.lossy_period() {
             engine.agenda.schedule(period, Task::BufferManagement);
@@ -442,7 +442,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     fn window_is_done(&self, now: Picos) -> bool {
         self.scenario.stop == Stop::Window
             && self.flows_of_window == 0
-            && self.scenario.results.window.is_some_and(|window| now >= window.to)
+            && self.scenario.results.window().is_some_and(|window| now >= window.to)
     }
 
     /// Counters of all parts together.

@@ -49,14 +49,14 @@ impl<'a> HostSettings<'a> {
             mac: mac_address(fabric, fabric.host_node(host), 0),
             link_rate,
             frame_time: self.scenario.frame_time(),
-            frame_lengths: self.scenario.frames.lengths,
+            frame_lengths: self.scenario.frames.lengths(),
             payload: settings.payload.0.try_into().expect("a payload is at most 3072 bytes"),
-            ack_priority: match settings.ack_priority {
+            ack_priority: match settings.ack_priority() {
                 AckPriority::Data => None,
                 AckPriority::Fixed(priority) => Some(Priority::new(priority)),
             },
-            ack_queue: settings.ack_queue.map(Priority::new),
-            cnp_priority: Priority::new(settings.cnp_priority),
+            ack_queue: settings.ack_queue.map(|queue| Priority::new(queue.0)),
+            cnp_priority: Priority::new(settings.cnp_priority.0),
             ack_interval: settings.ack_interval,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
@@ -65,8 +65,8 @@ impl<'a> HostSettings<'a> {
             obeys_flow_pauses: self.scenario.switch.pauses_flows() && settings.flow_pauses,
             obeys_rates: self.scenario.switch.sends_rates(),
             keeps_incast_queue: self.obeys_queue_pauses() && self.scenario.labels_incasts(),
-            scheduler: settings.scheduler,
-            sends_remaining: self.scenario.switch.scheduler == scenario::Scheduler::Srf,
+            scheduler: settings.scheduler(),
+            sends_remaining: self.scenario.switch.scheduler == (scenario::Scheduler::Srf {}),
         }
     }
 
@@ -150,9 +150,9 @@ fn protocol(transport: &Transport) -> Protocol {
 
 /// Priorities of ACKs, NAKs and CNPs that differ from the priorities of data, one bit each.
 pub fn control_classes(scenario: &Scenario) -> u8 {
-    let ack = match scenario.host.ack_priority {
+    let ack = match scenario.host.ack_priority() {
         AckPriority::Data => 0,
         AckPriority::Fixed(priority) => 1 << priority,
     };
-    ack | 1 << scenario.host.cnp_priority
+    ack | 1 << scenario.host.cnp_priority.0
 }

@@ -57,7 +57,7 @@ pub fn standalone(scenario: &Scenario, flow: &Flow) -> Option<Nanos> {
 
 fn nodes(scenario: &Scenario, hpcc: &Hpcc) -> BTreeMap<String, HpccNode> {
     let fabric = scenario.fabric();
-    let plan = scenario.shape.kind.plan().expect("a scenario that exists has a plan");
+    let plan = scenario.shape.plan().expect("a scenario that exists has a plan");
     // Links that are down keep their interfaces.
     let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in &plan.links {

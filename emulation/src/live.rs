@@ -243,7 +243,7 @@ pub fn fitness(scenario: &Scenario) -> Result<(), Error> {
         let why = "the links of a live fabric are veth pairs; write `[datapath] links = \"veth\"`, or leave it out";
         return Err(Error::Unfit(why));
     }
-    if scenario.frames.lengths != host_agent::frame_length::FrameLengths::default() {
+    if scenario.frames.lengths() != host_agent::frame_length::FrameLengths::default() {
         let why = "in a live fabric frames count as long as they are; leave `[frames]` out";
         return Err(Error::Unfit(why));
     }

@@ -142,7 +142,7 @@ impl<'a> Paths<'a> {
             payload,
             frames: established(frames_of(scenario, transport).0),
             ack_interval: 1,
-            lengths: scenario.frames.lengths,
+            lengths: scenario.frames.lengths(),
             frame_time: scenario.frame_time(),
         };
         let back = fabric.hops(&back.longest_path(fabric, destination, source));

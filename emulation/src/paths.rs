@@ -51,7 +51,7 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
             payload: scenario.host.payload,
             frames,
             ack_interval,
-            lengths: scenario.frames.lengths,
+            lengths: scenario.frames.lengths(),
             frame_time: scenario.frame_time(),
         },
     )

@@ -235,8 +235,14 @@ pub fn deploy(
     let capacity = |(switch, routes)| switch_settings::capacity(scenario, switch, routes);
     let capacities: Vec<_> = switches().zip(&routes).map(capacity).collect();
     let (kind, policy) = (scenario.datapath, switch_settings::policy(scenario));
-    let mut datapath =
-        KernelWires::deploy(fabric, kind, &capacities, policy, scenario.frames.lengths, programs)?;
+    let mut datapath = KernelWires::deploy(
+        fabric,
+        kind,
+        &capacities,
+        policy,
+        scenario.frames.lengths(),
+        programs,
+    )?;
     configure(scenario, routes, &mut datapath.tables);
     Ok(datapath)
 }
@@ -263,7 +269,7 @@ pub(crate) fn renew(
     let switches = (0..fabric.switch_count()).map(SwitchId);
     let routes = switches.map(|switch| RouteTables::new(scenario, switch)).collect();
     configure(scenario, routes, &mut tables);
-    let frames = KernelFrames::new(&mac_addresses::addresses(fabric), scenario.frames.lengths);
+    let frames = KernelFrames::new(&mac_addresses::addresses(fabric), scenario.frames.lengths());
     Deployed { frames, wires, tables }
 }
 
@@ -283,7 +289,7 @@ pub fn in_memory(scenario: &Scenario) -> std::io::Result<Deployed<MemoryWires>> 
         })
         .collect::<std::io::Result<Vec<_>>>()?;
     let frames =
-        MemoryFrames::new(mac_addresses::addresses(fabric).into(), scenario.frames.lengths);
+        MemoryFrames::new(mac_addresses::addresses(fabric).into(), scenario.frames.lengths());
     Ok(Deployed { frames, wires: MemoryWires::new(switch_settings::policy(scenario)), tables })
 }
 
@@ -311,14 +317,14 @@ pub fn record(scenario: &Scenario, folder: Option<ResultsFolder>) -> Record {
 
 /// The time span that results also evaluate separately.
 pub(crate) fn window(results: &scenario::Results) -> Option<Window> {
-    let window = results.window?;
+    let window = results.window()?;
     Some(Window { from: window.from.to_nanos(), to: window.to.to_nanos() })
 }
 
 /// Capacity of each switch's buffer.
 fn capacities(scenario: &Scenario) -> BTreeMap<String, Bytes> {
     let fabric = scenario.fabric();
-    let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer);
+    let of = |switch| (fabric.switch(switch).name.clone(), scenario.switch_at(switch).buffer());
     (0..fabric.switch_count()).map(SwitchId).map(of).collect()
 }
 

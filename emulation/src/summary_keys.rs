@@ -38,7 +38,7 @@ pub fn fullest(scenario: &Scenario) -> Summary {
     let buffer_bytes = scenario.results.occupancy.then(OccupancySummary::default);
     let labels = scenario.labels().into_iter().map(|it| (it.to_owned(), label.clone()));
     let labels: BTreeMap<String, LabelSummary> = labels.collect();
-    let window = scenario.results.window.map(|_| WindowSummary {
+    let window = scenario.results.window().map(|_| WindowSummary {
         from_ns: 0,
         to_ns: 0,
         flows: label.clone(),

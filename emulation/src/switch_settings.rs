@@ -11,8 +11,8 @@ use fabric_core::queue::{
 };
 use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
 use scenario::{
-    BufferManagement, Ecn, FlowQueues, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold,
-    ThresholdUpdate, Watchdog, WatchdogAction,
+    Ecn, FlowQueues, Lossy, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
+    Watchdog, WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
@@ -87,7 +87,7 @@ pub fn capacity(scenario: &Scenario, switch: SwitchId, routes: &RouteTables) -> 
     Capacity {
         ports,
         hosts: fabric.host_count(),
-        slots: slots_for(scenario.switch_at(switch).buffer),
+        slots: slots_for(scenario.switch_at(switch).buffer()),
         queues: u32::try_from(places(&queues(scenario))).expect("a port has 137 queues"),
         next_hops: next_hops(scenario, switch, routes),
         policies: routes.policies.rows(),
@@ -117,14 +117,15 @@ fn ports_to_switches(fabric: &Fabric, switch: SwitchId) -> usize {
 /// The egress queues of each priority. A priority with one queue has the queue with the priority's number. If other
 /// priorities are spread over flow queues, this queue lies behind the flow queues.
 pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
-    let control = scenario.switch.control_priority.map(Priority::new);
+    let control = scenario.switch.control_priority.0.map(Priority::new);
     if scenario.switch.spread().next().is_none() {
         return one_per_priority(control);
     }
     let mut ranges = one_per_priority_from(FLOW_QUEUES, control);
     let mut first = 0;
     for FlowQueues { priority, queues } in scenario.switch.spread() {
-        ranges[usize::from(priority)] = QueueRange::flow_queues(first, queues);
+        let queues = u8::try_from(queues).expect("a port has 128 queues");
+        ranges[usize::from(priority.0)] = QueueRange::flow_queues(first, queues);
         first += queues;
     }
     ranges
@@ -132,13 +133,13 @@ pub(crate) fn queues(scenario: &Scenario) -> QueueRanges {
 
 /// The priorities that are spread over several egress queues of a port, one bit each.
 pub fn spread_classes(scenario: &Scenario) -> u8 {
-    scenario.switch.spread().fold(0, |classes, spread| classes | 1 << spread.priority)
+    scenario.switch.spread().fold(0, |classes, spread| classes | 1 << spread.priority.0)
 }
 
 /// The priorities whose queues also take packets of other priorities, one bit each.
 pub fn prioritising_classes(scenario: &Scenario) -> u8 {
-    match scenario.switch.lossy.management {
-        BufferManagement::Ib { prioritisation: Some(of), .. } => 1 << of.priority.0,
+    match &scenario.switch.lossy {
+        Lossy::Ib(ib) => ib.prioritisation.map_or(0, |of| 1 << of.priority.0),
         _ => 0,
     }
 }
@@ -220,7 +221,7 @@ pub fn configure(
         lossless_queues: settings.lossless.count(),
         queues: queues(scenario),
         lossless_classes: settings.lossless.0,
-        ecn_classes: ecn.map_or(0, |ecn| ecn.priorities.0),
+        ecn_classes: ecn.map_or(0, |ecn| ecn.priorities().0),
         pause_quanta: settings.pause_quanta,
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
@@ -276,7 +277,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         policy: policy(scenario),
         computed: control_plane_policy(scenario),
         queues: port_queues(scenario),
-        slots: slots_for(settings.buffer) as usize,
+        slots: slots_for(settings.buffer()) as usize,
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
@@ -315,11 +316,13 @@ fn port_queues(scenario: &Scenario) -> PortQueues {
         data_queues: (places(&queues(scenario)) - 1).max(1),
         scheduler: match scenario.switch.scheduler {
             scenario::Scheduler::Strict { quantum } => {
-                Scheduler::Strict { quantum: bytes_of(quantum) }
+                Scheduler::Strict { quantum: bytes_of(quantum.get()) }
             }
-            scenario::Scheduler::Dwrr { quantum } => Scheduler::Dwrr { quantum: bytes_of(quantum) },
-            scenario::Scheduler::RoundRobin => Scheduler::RoundRobin,
-            scenario::Scheduler::Srf => Scheduler::ShortestRemaining,
+            scenario::Scheduler::Dwrr { quantum } => {
+                Scheduler::Dwrr { quantum: bytes_of(quantum.get()) }
+            }
+            scenario::Scheduler::RoundRobin {} => Scheduler::RoundRobin,
+            scenario::Scheduler::Srf {} => Scheduler::ShortestRemaining,
         },
         ranges: queues(scenario),
     }

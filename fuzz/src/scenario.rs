@@ -171,7 +171,7 @@ fn switches_can_be_made(scenario: &Scenario) {
     for switch in switches() {
         let pools = scenario.buffer_pools(switch);
         let sum = pools.headroom.0 + pools.private.0 + pools.shared.0;
-        assert_eq!(sum, scenario.switch_at(switch).buffer.0, "the pools are the buffer");
+        assert_eq!(sum, scenario.switch_at(switch).buffer().0, "the pools are the buffer");
         let routes = RouteTables::new(scenario, switch);
         slots += u64::from(switch_settings::capacity(scenario, switch, &routes).slots);
     }

@@ -64,12 +64,12 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
                     | Source::LeastRateBefore
                     | Source::MeanRate(_)
                     | Source::RecoveryOf(_) => {
-                        assert!(results.throughput.is_some() && results.window.is_some());
+                        assert!(results.throughput.is_some() && results.window().is_some());
                     }
                     // `flows.csv` always exists.
                     Source::RateAbove(_) | Source::Other(_) => {}
                     Source::Level(kind, _) => {
-                        assert!(results.window.is_some(), "{name}");
+                        assert!(results.window().is_some(), "{name}");
                         assert!(kind != "threshold" || results.thresholds, "{name}");
                     }
                     Source::Rows(query) => has_rows(&scenario, [query], name),
@@ -82,7 +82,7 @@ fn every_figure_has_its_runs_and_every_claim_its_cells() {
 
 /// Rows are counted in a window, and for existing neighbours.
 fn has_rows<const N: usize>(scenario: &Scenario, queries: [&Query<'_>; N], quantity: &str) {
-    assert!(scenario.results.window.is_some(), "{quantity}");
+    assert!(scenario.results.window().is_some(), "{quantity}");
     let fabric = scenario.fabric();
     let conditions = queries.into_iter().flat_map(|query| &query.filter);
     for Condition { values, .. } in
@@ -123,7 +123,7 @@ fn small_figures_are_small() {
             let hosts = |plan: &Plan| plan.sweep.run(0).unwrap().1.fabric().host_count();
             // The idle hosts of Fig. 16 occupy ports of the switches, and cost nothing.
             let idle = if figure.name.starts_with("fig16") { 80 } else { 0 };
-            let end = |plan: &Plan| plan.sweep.run(0).unwrap().1.results.window.map(|it| it.to);
+            let end = |plan: &Plan| plan.sweep.run(0).unwrap().1.results.window().map(|it| it.to);
             let is_short = end(&small).zip(end(&full)).is_some_and(|(it, full)| it.0 * 5 <= full.0);
             assert!(hosts(&small) <= 64 + idle || is_short, "{}", figure.name);
         }

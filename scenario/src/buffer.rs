@@ -47,7 +47,7 @@ impl Scenario {
     /// Accounted length of the fabric's longest frame, without FCS. This is a full payload behind a RETH and telemetry
     /// or behind TCP's headers, or, with the smallest payloads, an ACK with SACK blocks.
     pub fn longest_frame(&self) -> Bytes {
-        let (payload, lengths) = (self.host.payload, self.frames.lengths);
+        let (payload, lengths) = (self.host.payload, self.frames.lengths());
         let longest = |transport: &Transport| {
             let hops = transport.telemetry_hops();
             let (data, ack) = match transport {
@@ -72,7 +72,7 @@ impl Scenario {
         LinkFrames {
             time: self.frame_time(),
             longest: self.longest_frame(),
-            hop_control: self.frames.lengths.hop_control(HOP_CONTROL),
+            hop_control: self.frames.lengths().hop_control(HOP_CONTROL),
             lossless_classes: self.switch.lossless.count().into(),
         }
     }
@@ -80,8 +80,8 @@ impl Scenario {
     /// Returns the pools of a switch; for measured headroom, the pools before the first measurement.
     pub fn buffer_pools(&self, switch: SwitchId) -> BufferPools {
         let (headroom_by_port, headroom, private) = self.reserved(switch);
-        let buffer = self.switch_at(switch).buffer;
-        let lossy = self.switch.lossy.pool.own();
+        let buffer = self.switch_at(switch).buffer();
+        let lossy = self.switch.lossy.pool().own();
         let shared = Bytes(buffer.0.saturating_sub(headroom.0 + private.0 + lossy.0));
         let insurance = self.switch.scheme.has_port_headroom();
         BufferPools { headroom_by_port, insurance, headroom, private, lossy, shared }
@@ -199,7 +199,7 @@ impl Scenario {
         }
         let ports = self.port_count(switch);
         let (by_port, headroom, private) = self.reserved(switch);
-        let buffer = self.switch_at(switch).buffer;
+        let buffer = self.switch_at(switch).buffer();
         let queues = ports * u64::from(self.switch.lossless.count());
         let needed = Bytes(headroom.0.saturating_add(private.0));
         if needed > buffer {
@@ -235,7 +235,7 @@ impl Scenario {
         }
         let left = Bytes(buffer.0 - needed.0);
         self.check_lossy_pool(switch, left, document)?;
-        let shared = Bytes(left.0 - self.switch.lossy.pool.own().0);
+        let shared = Bytes(left.0 - self.switch.lossy.pool().own().0);
         match self.switch.threshold {
             Threshold::Static { xoff, .. } if xoff > shared => {
                 let title = format!(

@@ -48,6 +48,17 @@ impl BufferSize {
         }
     }
 
+    /// Returns the size.
+    ///
+    /// # Panics
+    /// If the size depends on rates. In a [`Scenario`](crate::Scenario) it does not.
+    pub(super) fn fixed(self) -> Bytes {
+        match self {
+            Self::Fixed(bytes) => bytes,
+            Self::ByRate(_) => panic!("the buffers of a scenario are sizes"),
+        }
+    }
+
     fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some(number) = text.strip_suffix(UNIT) {
             return ByRate::parse(number).map(Self::ByRate);

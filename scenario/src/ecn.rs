@@ -14,22 +14,46 @@ use super::ratio::Probability;
 use super::report::ScenarioError;
 
 /// ECN marking by the length of the egress queue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "EcnKeys")]
 pub struct Ecn {
-    /// Thresholds of every port whose rate is not in `by_rate`.
-    #[serde(flatten)]
-    pub thresholds: EcnThresholds,
-    /// Instant at which the queue length decides on the mark.
+    /// Queue length in bytes up to which no packet is marked.
+    pub kmin: Bytes,
+    /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than
+    /// "4GiB".
+    pub kmax: Bytes,
+    /// Probability of a mark at `kmax`, 0 to 1; grows linearly from 0 at `kmin`.
+    pub pmax: Probability,
+    /// Instant of marking: "enqueue", by the bytes in front of the packet, or "dequeue", by the
+    /// bytes behind it. Default "dequeue".
+    #[serde(default)]
     pub mark_at: MarkAt,
-    /// Priorities whose packets are marked.
-    pub priorities: Priorities,
-    /// Rates whose ports have other thresholds, each once.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub by_rate: Vec<EcnOfRate>,
+    /// Priorities whose packets are marked. Default: the lossless ones.
+    priorities: Option<Priorities>,
+    /// Other thresholds for ports by the rate of their link. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    by_rate: Vec<EcnOfRate>,
 }
 
-/// Marking thresholds and probability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Marking at the ports of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "EcnOfRateKeys")]
+pub struct EcnOfRate {
+    /// Rate of a link of the fabric.
+    rate: BitsPerSecond,
+    /// Queue length in bytes up to which no packet is marked at these ports.
+    pub kmin: Bytes,
+    /// Queue length in bytes above which every packet is marked at these ports; at least `kmin`,
+    /// and less than "4GiB".
+    pub kmax: Bytes,
+    /// Probability of a mark at `kmax`, 0 to 1. Default: `pmax` of the other ports.
+    pmax: Option<Probability>,
+}
+
+/// Marking thresholds and probability of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnThresholds {
     /// Queue length in bytes up to which no packet is marked.
     pub kmin: Bytes,
@@ -38,24 +62,6 @@ pub struct EcnThresholds {
     pub kmax: Bytes,
     /// Probability of a mark at `kmax`; grows linearly from 0 at `kmin`.
     pub pmax: Probability,
-}
-
-/// Marking at the ports of one rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct EcnOfRate {
-    /// Rate of the ports' links.
-    pub rate: BitsPerSecond,
-    /// Thresholds of these ports.
-    #[serde(flatten)]
-    pub thresholds: EcnThresholds,
-}
-
-impl Ecn {
-    /// Returns the thresholds of a port whose link has this rate.
-    pub fn thresholds(&self, rate: BitsPerSecond) -> EcnThresholds {
-        let own = self.by_rate.iter().find(|of_rate| of_rate.rate == rate);
-        own.map_or(self.thresholds, |of_rate| of_rate.thresholds)
-    }
 }
 
 /// Instant at which a packet is marked.
@@ -69,68 +75,46 @@ pub enum MarkAt {
     Dequeue,
 }
 
-/// ECN marking by the length of the egress queue.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct EcnKeys {
-    /// Queue length in bytes up to which no packet is marked.
-    kmin: Bytes,
-    /// Queue length in bytes above which every packet is marked; at least `kmin`, and less than
-    /// "4GiB".
-    kmax: Bytes,
-    /// Probability of a mark at `kmax`, 0 to 1; grows linearly from 0 at `kmin`.
-    pmax: Probability,
-    /// Instant of marking: "enqueue", by the bytes in front of the packet, or "dequeue", by the
-    /// bytes behind it. Default "dequeue".
-    #[serde(default)]
-    mark_at: MarkAt,
-    /// Priorities whose packets are marked. Default: the lossless ones.
-    priorities: Option<Priorities>,
-    /// Other thresholds for ports by the rate of their link. Default: none.
-    #[serde(default)]
-    by_rate: Vec<EcnOfRateKeys>,
-}
+impl Ecn {
+    /// Returns the thresholds of a port whose link has this rate.
+    pub fn thresholds(&self, rate: BitsPerSecond) -> EcnThresholds {
+        let own = self.by_rate.iter().find(|of_rate| of_rate.rate == rate);
+        own.map_or(self.usual(), |of_rate| of_rate.thresholds(self.pmax))
+    }
 
-/// Marking at the ports of one rate.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct EcnOfRateKeys {
-    /// Rate of a link of the fabric.
-    rate: BitsPerSecond,
-    /// Queue length in bytes up to which no packet is marked at these ports.
-    kmin: Bytes,
-    /// Queue length in bytes above which every packet is marked at these ports; at least `kmin`,
-    /// and less than "4GiB".
-    kmax: Bytes,
-    /// Probability of a mark at `kmax`, 0 to 1. Default: `pmax` of the other ports.
-    pmax: Option<Probability>,
-}
+    /// Returns the priorities whose packets are marked.
+    pub fn priorities(&self) -> Priorities {
+        self.priorities.expect("a scenario has all defaults")
+    }
 
-impl EcnKeys {
-    pub(super) fn resolve(
-        self,
+    /// Returns the thresholds of ports whose rate is not in `by_rate`.
+    const fn usual(&self) -> EcnThresholds {
+        EcnThresholds { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax }
+    }
+
+    /// Adds the defaults, and checks the thresholds. `rates` are the rates of links.
+    pub(super) fn complete(
+        &mut self,
         lossless: Priorities,
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
-    ) -> Result<Ecn, ScenarioError> {
-        let thresholds = EcnThresholds { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax };
-        thresholds.check("switch.ecn", document)?;
-        let of_rate = |keys: EcnOfRateKeys| EcnOfRate {
-            rate: keys.rate,
-            thresholds: EcnThresholds {
-                kmin: keys.kmin,
-                kmax: keys.kmax,
-                pmax: keys.pmax.unwrap_or(self.pmax),
-            },
-        };
-        let by_rate: Vec<EcnOfRate> = self.by_rate.into_iter().map(of_rate).collect();
+    ) -> Result<(), ScenarioError> {
+        self.usual().check("switch.ecn", document)?;
         let path = "switch.ecn.by_rate";
-        by_rate::check(path, by_rate.iter().map(|of_rate| of_rate.rate), rates, document)?;
-        for (number, of_rate) in by_rate.iter().enumerate() {
-            of_rate.thresholds.check(&format!("{path}.{number}"), document)?;
+        by_rate::check(path, self.by_rate.iter().map(|of_rate| of_rate.rate), rates, document)?;
+        for (number, of_rate) in self.by_rate.iter_mut().enumerate() {
+            of_rate.thresholds(self.pmax).check(&format!("{path}.{number}"), document)?;
+            of_rate.pmax.get_or_insert(self.pmax);
         }
-        let priorities = self.priorities.unwrap_or(lossless);
-        Ok(Ecn { thresholds, mark_at: self.mark_at, priorities, by_rate })
+        self.priorities.get_or_insert(lossless);
+        Ok(())
+    }
+}
+
+impl EcnOfRate {
+    /// Returns the thresholds; `pmax` is the probability of other ports.
+    fn thresholds(&self, pmax: Probability) -> EcnThresholds {
+        EcnThresholds { kmin: self.kmin, kmax: self.kmax, pmax: self.pmax.unwrap_or(pmax) }
     }
 }
 

@@ -29,18 +29,38 @@ use super::report::ScenarioError;
 /// Maximum number of expectations in a scenario; each is evaluated separately at the run's end.
 const MAX: usize = 1000;
 
-/// A condition on a run's results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A condition that must hold at the end of a run. It compares a value of `summary.json` (`summary`), or an aggregate
+/// of a table's column (`table`, `column`, `aggregate`, `where`), with `value`. If it does not hold, `xoff run` ends
+/// with exit code 1. Sweeps and live fabrics ignore it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "ExpectKeys")]
 pub struct Expectation {
-    /// Name in reports, if the file gives one.
+    /// Name in reports. Default: the condition itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Tested value of the results.
-    #[serde(flatten)]
-    pub subject: Subject,
-    /// Comparison of the tested value with `value`.
+    /// A value of `summary.json` by its path, such as "labels.victim.slowdown.p99" or "lossless".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<String>,
+    /// Name of a table without `.csv`, such as "pauses".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<String>,
+    /// Column of the table. May be omitted with "count", which then counts rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<String>,
+    /// Function that aggregates the column: "sum", "min", "max", "mean", "count", "p50" or "p99". Empty fields do not
+    /// count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregate: Option<Aggregate>,
+    /// Columns and the values that rows must have in them, such as `{ node = "leaf0", priority = 3 }`. Default: all
+    /// rows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("default" = {}))]
+    r#where: BTreeMap<String, Plain>,
+    /// Comparison: "==", "!=", "<", "<=", ">" or ">=". Texts and truth values allow "==" and "!=" only.
     pub operator: Operator,
-    /// Expected value.
+    /// Expected value: a time, a size or a rate with its unit, a number, a text or a truth value, as in the column or
+    /// the key of `summary.json`.
     pub value: Plain,
     /// Places of the keys in the file.
     #[serde(skip)]
@@ -48,26 +68,20 @@ pub struct Expectation {
 }
 
 /// Tested value of the results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Subject {
-    /// A value of `summary.json`.
-    Summary {
-        /// Path of the value, with dots.
-        summary: String,
-    },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// A value of `summary.json`, by its path with dots.
+    Summary(&'a str),
     /// A number computed from rows of a table.
     Table {
         /// Name of the table without `.csv`: one of [`results::TABLES`], and not omitted.
-        table: String,
+        table: &'a str,
         /// Column of the table; `None` counts rows.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        column: Option<String>,
+        column: Option<&'a str>,
         /// Function that aggregates the column's fields.
         aggregate: Aggregate,
         /// Values that rows must have in these columns.
-        #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
-        filter: BTreeMap<String, Plain>,
+        filter: &'a BTreeMap<String, Plain>,
     },
 }
 
@@ -126,48 +140,35 @@ impl fmt::Display for Operator {
     }
 }
 
-/// A condition that must hold at the end of a run. It compares a value of `summary.json` (`summary`), or an aggregate
-/// of a table's column (`table`, `column`, `aggregate`, `where`), with `value`. If it does not hold, `xoff run` ends
-/// with exit code 1. Sweeps and live fabrics ignore it.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ExpectKeys {
-    /// Name in reports. Default: the condition itself.
-    name: Option<String>,
-    /// A value of `summary.json` by its path, such as "labels.victim.slowdown.p99" or "lossless".
-    summary: Option<String>,
-    /// Name of a table without `.csv`, such as "pauses".
-    table: Option<String>,
-    /// Column of the table. May be omitted with "count", which then counts rows.
-    column: Option<String>,
-    /// Function that aggregates the column: "sum", "min", "max", "mean", "count", "p50" or "p99". Empty fields do not
-    /// count.
-    aggregate: Option<Aggregate>,
-    /// Columns and the values that rows must have in them, such as `{ node = "leaf0", priority = 3 }`. Default: all
-    /// rows.
-    #[serde(default)]
-    r#where: BTreeMap<String, Plain>,
-    /// Comparison: "==", "!=", "<", "<=", ">" or ">=". Texts and truth values allow "==" and "!=" only.
-    operator: Operator,
-    /// Expected value: a time, a size or a rate with its unit, a number, a text or a truth value, as in the column or
-    /// the key of `summary.json`.
-    value: Plain,
-}
+impl Expectation {
+    /// Returns the tested value of the results.
+    pub fn subject(&self) -> Subject<'_> {
+        match (&self.summary, &self.table, self.aggregate) {
+            (None, Some(table), Some(aggregate)) => Subject::Table {
+                table,
+                column: self.column.as_deref(),
+                aggregate,
+                filter: &self.r#where,
+            },
+            (summary, ..) => {
+                Subject::Summary(summary.as_ref().expect("an expectation has a subject"))
+            }
+        }
+    }
 
-impl ExpectKeys {
-    /// Resolves entry number `number`.
-    fn resolve(
-        self,
+    /// Checks entry number `number`, and keeps its place.
+    fn complete(
+        &mut self,
         number: usize,
         scenario: &Scenario,
         document: &Document<'_>,
-    ) -> Result<Expectation, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let path = format!("expect.{number}");
         let error = |key: &str, title: &str, help: &str| {
             let path = if key.is_empty() { path.clone() } else { format!("{path}.{key}") };
             Err(document.error(&path, title, help))
         };
-        let subject = match (self.summary, self.table) {
+        match (&self.summary, &mut self.table) {
             (Some(_), Some(_)) => {
                 let help = "keep one of the two, and write a second [[expect]] for the other";
                 return error("", "an expectation of both `summary` and `table`", help);
@@ -176,7 +177,7 @@ impl ExpectKeys {
                 let help = "add summary = \"lossless\", or table = \"pauses\" with an aggregate";
                 return error("", "an expectation without `summary` or `table`", help);
             }
-            (Some(summary), None) => {
+            (Some(_), None) => {
                 let keys = [
                     ("column", self.column.is_some()),
                     ("aggregate", self.aggregate.is_some()),
@@ -186,19 +187,18 @@ impl ExpectKeys {
                     let title = format!("`{key}` of a value of summary.json");
                     return error(key, &title, "leave it out: it belongs to `table`");
                 }
-                Subject::Summary { summary }
             }
             (None, Some(table)) => {
-                let table = table.strip_suffix(".csv").map_or(table.clone(), str::to_owned);
-                if !omitted::names().any(|name| name == table) {
+                table.truncate(table.strip_suffix(".csv").map_or(table.len(), str::len));
+                if !omitted::names().any(|name| name == *table) {
                     let title = format!("no table is called `{table}`");
                     return error(
                         "table",
                         &title,
-                        &suggestion(&table, "the tables are", omitted::names()),
+                        &suggestion(table, "the tables are", omitted::names()),
                     );
                 }
-                if scenario.results.omit.covers(&table) {
+                if scenario.results.omit.covers(table) {
                     let title = format!("`results.omit` leaves {table}.csv out");
                     let help = "an expectation reads it: take it out of `results.omit`";
                     return error("table", &title, help);
@@ -215,35 +215,28 @@ impl ExpectKeys {
                         "add column = \"..\"; docs/results.md has them",
                     );
                 }
-                Subject::Table { table, column: self.column, aggregate, filter: self.r#where }
             }
-        };
+        }
         let is_word = matches!(self.value, Plain::Truth(_));
         if is_word && !self.operator.is_equality() {
             let title = format!("a truth value cannot be `{}`", self.operator);
             return error("operator", &title, "write \"==\" or \"!=\"");
         }
-        let written = Written::new(&path, document);
-        Ok(Expectation {
-            name: self.name,
-            subject,
-            operator: self.operator,
-            value: self.value,
-            written,
-        })
+        self.written = Written::new(&path, document);
+        Ok(())
     }
 
-    /// Resolves the expectations of a scenario that is otherwise complete.
-    pub(super) fn resolve_all(
-        all: Vec<Self>,
+    /// Checks the expectations of a scenario that is otherwise complete.
+    pub(super) fn complete_all(
+        all: &mut [Self],
         scenario: &Scenario,
         document: &Document<'_>,
-    ) -> Result<Vec<Expectation>, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         if all.len() > MAX {
             let title = format!("{} expectations; the limit is {MAX}", all.len());
             return Err(document.error(&format!("expect.{MAX}"), &title, "write fewer"));
         }
-        let resolve = |(number, keys): (usize, Self)| keys.resolve(number, scenario, document);
-        all.into_iter().enumerate().map(resolve).collect()
+        let mut all = all.iter_mut().enumerate();
+        all.try_for_each(|(number, it)| it.complete(number, scenario, document))
     }
 }

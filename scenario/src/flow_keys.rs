@@ -1,27 +1,28 @@
-//! Keys of `[[flows]]`.
+//! Kinds of `[[flows]]`.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use units::{Bytes, Picos};
 
-use super::incasts::DegreeKeys;
+use super::incasts::ManyIncasts;
+use super::kind::by_kind;
 use super::load::{LoadOf, Sigma};
 use super::pairs::PairChoice;
 use super::priority::Priority;
-use super::queries::{QueryRate, TotalKeys};
 use super::ratio::Probability;
 use super::sizes::{LengthText, Sizes};
-use super::split_flows::GroupKeys;
+use super::split_flows::Group;
 use super::transport::TransportKeys;
 
 /// Traffic between hosts.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind")]
-pub(super) enum WorkloadKeys {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
+#[schemars(tag = "kind", rename = "WorkloadKeys")]
+pub enum Workload {
     /// One flow.
     One {
         /// Name of the flow in the results. Default "one".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// The sending host.
         src: String,
@@ -36,11 +37,13 @@ pub(super) enum WorkloadKeys {
         #[serde(default = "default_priority")]
         priority: Priority,
         /// Transport of the flow, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// One flow from each sender to one receiver, all at once.
     Incast {
         /// Name of the flows in the results. Default "incast".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// The receiving host, not one of the senders.
         senders: Vec<String>,
@@ -55,6 +58,7 @@ pub(super) enum WorkloadKeys {
         #[serde(default = "default_priority")]
         priority: Priority,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// The flows of a CSV file. Its header is `start_ns,src,dst,bytes,priority`; the columns `path`, `source_port` and
@@ -65,15 +69,18 @@ pub(super) enum WorkloadKeys {
     /// 64 different labels; if empty, the flow has the list's label. `[[routes]]` match the list's label only.
     List {
         /// Name of the flows in the results. Default: the file's name without its extension.
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Path of the file, relative to the folder of the scenario file.
         file: String,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// One flow from each sender to one receiver, which lasts until the run ends.
     LongLived {
         /// Name of the flows in the results. Default "long-lived".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// The sending hosts, each named once.
         senders: Vec<String>,
@@ -86,11 +93,13 @@ pub(super) enum WorkloadKeys {
         #[serde(default = "default_priority")]
         priority: Priority,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// Flows at a load. Each sender starts its flows as a Poisson process.
     Poisson {
         /// Name of the flows in the results. Default "poisson".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Payload as a fraction of the links' rate, above 0, up to 1.
         load: Probability,
@@ -104,25 +113,31 @@ pub(super) enum WorkloadKeys {
         #[serde(default)]
         pairs: PairChoice,
         /// Flows that a sender starts at once; each draws a receiver, a size and a priority. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
         batch: Option<u32>,
         /// Start of the time span in which flows start. Default "0s".
         #[serde(default)]
         start: Picos,
         /// End of the time span in which flows start. Default: `duration`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         stop: Option<Picos>,
         /// Priority, 0 to 7. Default 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priorities: Option<Vec<Priority>>,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// Flows at a load. Each sender starts its flows with lognormal gaps in between.
     Lognormal {
-        /// Name of the flows in the results. Default "lognormal".
-        label: Option<String>,
         /// Standard deviation of the gaps' logarithm, 0.001 to 10; 2 is bursty.
         sigma: Sigma,
+        /// Name of the flows in the results. Default "lognormal".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
         /// Payload as a fraction of the links' rate, above 0, up to 1.
         load: Probability,
         /// Links that `load` is a fraction of: "host-links" (of the senders, as "sender-links") or "core-links"
@@ -135,26 +150,32 @@ pub(super) enum WorkloadKeys {
         #[serde(default)]
         pairs: PairChoice,
         /// Flows that a sender starts at once; each draws a receiver, a size and a priority. Default 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
         batch: Option<u32>,
         /// Start of the time span in which flows start. Default "0s".
         #[serde(default)]
         start: Picos,
         /// End of the time span in which flows start. Default: `duration`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         stop: Option<Picos>,
         /// Priority, 0 to 7. Default 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priorities: Option<Vec<Priority>>,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// Incasts at equal intervals. In each, `degree` hosts of other racks send to one host at once.
-    PeriodicIncast(IncastKeys),
+    PeriodicIncast(ManyIncasts),
     /// Incasts as a Poisson process. In each, `degree` hosts of other racks send to one host at once.
-    PoissonIncast(IncastKeys),
+    PoissonIncast(ManyIncasts),
     /// Each host sends one flow to another host and receives one, all at once.
     Permutation {
         /// Name of the flows in the results. Default "permutation".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
@@ -162,15 +183,19 @@ pub(super) enum WorkloadKeys {
         #[serde(default)]
         start: Picos,
         /// Priority, 0 to 7. Default 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priorities: Option<Vec<Priority>>,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// Each host sends one flow to every other host, all at once.
     AllToAll {
         /// Name of the flows in the results. Default "all-to-all".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Bytes of each flow, above zero, or "unlimited": until the run ends.
         bytes: LengthText,
@@ -178,37 +203,68 @@ pub(super) enum WorkloadKeys {
         #[serde(default)]
         start: Picos,
         /// Priority, 0 to 7. Default 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priorities: Option<Vec<Priority>>,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
     /// Flows that start at once and are divided among groups at random. All divisions are equally probable, including
     /// ones with empty groups.
     Split {
         /// Name of the flows in the results. Default "split".
+        #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
         /// Number of flows of all groups together, above zero.
         flows: u32,
         /// One or more groups, such as `{ from = ["leaf0"], to = ["leaf3"] }`. Each flow of a group draws a sender and
         /// a receiver.
-        groups: Vec<GroupKeys>,
+        groups: Vec<Group>,
         /// Bytes of each flow, above zero.
         bytes: Bytes,
         /// Start time of all flows, before `duration`. Default "0s".
         #[serde(default)]
         start: Picos,
         /// Priority, 0 to 7. Default 3.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priority: Option<Priority>,
         /// Priorities from which each flow draws one, instead of `priority`.
+        #[serde(skip_serializing_if = "Option::is_none")]
         priorities: Option<Vec<Priority>>,
         /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+        #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
         transport: Option<TransportKeys>,
     },
 }
 
-impl WorkloadKeys {
+by_kind!(Workload);
+
+/// Writes a key that the scenario has elsewhere, and that is always `None` here.
+#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
+pub(super) fn unwritten<T, S: Serializer>(_: &Option<T>, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_none()
+}
+
+impl Workload {
+    /// Returns the label of the workload's flows.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => incasts.label(),
+            Self::One { label, .. }
+            | Self::Incast { label, .. }
+            | Self::List { label, .. }
+            | Self::LongLived { label, .. }
+            | Self::Poisson { label, .. }
+            | Self::Lognormal { label, .. }
+            | Self::Permutation { label, .. }
+            | Self::AllToAll { label, .. }
+            | Self::Split { label, .. } => label.as_deref().expect("a scenario has all defaults"),
+        }
+    }
+
     /// Takes the transport out of the keys.
     pub(super) fn take_transport(&mut self) -> Option<TransportKeys> {
         match self {
@@ -228,62 +284,4 @@ impl WorkloadKeys {
 
 const fn default_priority() -> Priority {
     Priority(3)
-}
-
-/// A series of incasts.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct IncastKeys {
-    /// Name of the flows in the results. Default: the kind.
-    pub(super) label: Option<String>,
-    /// Number of senders of an incast, drawn for each incast: a number, or { least = 1, most = 15 }, from which each
-    /// incast draws its number.
-    pub(super) degree: DegreeKeys,
-    /// Bytes of each flow, above zero.
-    pub(super) bytes: Option<Bytes>,
-    /// Sizes from which each flow draws, such as "hadoop"; instead of `bytes`.
-    pub(super) sizes: Option<Sizes>,
-    /// Bytes of an incast, divided evenly among its flows and rounded down; needs a fixed `degree`. A size such as
-    /// "1MB", or { `of_buffer` = 0.3 }: this fraction, above 0 and up to 1, of the buffer of the receiver's switch.
-    /// Instead of `bytes` and `sizes`.
-    pub(super) total: Option<TotalKeys>,
-    /// Number of flows of an incast, dealt to its senders in turn. Default: one for each sender.
-    pub(super) flows: Option<u32>,
-    /// Time between incasts, or its mean if incasts are random. Instead of `load` and `rate`.
-    pub(super) period: Option<Picos>,
-    /// Incasts (queries) per second for each receiver, 0.001 to 1000000, as if each receiver had a separate process.
-    /// Instead of `period` and `load`.
-    pub(super) rate: Option<QueryRate>,
-    /// Payload as a fraction of the links' rate, above 0, up to 1. Instead of `period` and `rate`.
-    pub(super) load: Option<Probability>,
-    /// Links that `load` is a fraction of: "host-links" (of the receivers), "sender-links" or "core-links" (between the
-    /// two highest tiers of switches). Default "host-links".
-    pub(super) of: Option<LoadOf>,
-    /// The receiving host. Default: each incast draws a receiver.
-    pub(super) receiver: Option<String>,
-    /// Hosts from which each incast draws its receiver, by name; a switch's name stands for its
-    /// hosts. Instead of `receiver`. Default: all.
-    pub(super) receivers: Option<Vec<String>>,
-    /// Hosts from which each incast draws its senders, by name; a switch's name stands for its hosts.
-    /// Default: all.
-    pub(super) senders: Option<Vec<String>>,
-    /// True if hosts of the receiver's rack may send to it as well. In a fabric of one rack they always do. Default
-    /// false.
-    #[serde(default)]
-    pub(super) own_rack: bool,
-    /// True if all senders are in the rack after the receiver's, in the order of the switches, as in ABM's simulator.
-    /// Hosts of the first rack send to the last. Default false.
-    #[serde(default)]
-    pub(super) next_rack: bool,
-    /// Start of the time span in which incasts start. Default "0s".
-    #[serde(default)]
-    pub(super) start: Picos,
-    /// End of the time span in which incasts start. Default: `duration`.
-    pub(super) stop: Option<Picos>,
-    /// Priority, 0 to 7. Default 3.
-    pub(super) priority: Option<Priority>,
-    /// Priorities from which each flow draws one, instead of `priority`.
-    pub(super) priorities: Option<Vec<Priority>>,
-    /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
-    pub(super) transport: Option<TransportKeys>,
 }

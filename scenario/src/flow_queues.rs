@@ -12,37 +12,30 @@ use super::scheme::Scheme;
 /// Maximum sum of the queues of spread priorities at a port.
 pub(super) const MAX_FLOW_QUEUES: u32 = FLOW_QUEUES as u32;
 
-/// A priority with several egress queues; a flow's hash selects one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct FlowQueues {
-    /// The priority; not the control priority.
-    pub priority: u8,
-    /// Queues per port, from 1 up.
-    pub queues: u8,
-}
-
 /// A priority whose packets are spread over several egress queues of each port, by the hash of their flow.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FlowQueuesKeys {
+#[schemars(rename = "FlowQueuesKeys")]
+pub struct FlowQueues {
     /// The priority, 0 to 7; not `control_priority`.
-    priority: Priority,
+    pub priority: Priority,
     /// Queues at each port, from 1 up; at most 128 over all entries.
     #[schemars(range(min = 1, max = 128))]
-    queues: u32,
+    pub queues: u32,
 }
 
 /// Checks the entries of the list.
-pub(super) fn resolve(
-    entries: Vec<FlowQueuesKeys>,
+pub(super) fn check(
+    entries: &[FlowQueues],
     scheme: &Scheme,
     control_priority: Option<u8>,
     document: &Document<'_>,
-) -> Result<Vec<FlowQueues>, ScenarioError> {
+) -> Result<(), ScenarioError> {
     let taken: Vec<FlowQueues> = scheme.flow_queues().collect();
-    let mut known = Priorities(taken.iter().fold(0, |known, taken| known | 1 << taken.priority));
-    let mut left = MAX_FLOW_QUEUES - taken.iter().map(|taken| u32::from(taken.queues)).sum::<u32>();
-    let resolve = |(number, FlowQueuesKeys { priority: Priority(priority), queues })| {
+    let mut known = Priorities(taken.iter().fold(0, |known, taken| known | 1 << taken.priority.0));
+    let mut left = MAX_FLOW_QUEUES - taken.iter().map(|taken| taken.queues).sum::<u32>();
+    for (number, &FlowQueues { priority: Priority(priority), queues }) in entries.iter().enumerate()
+    {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.flow_queues.{number}.{key}"), title, help))
         };
@@ -70,10 +63,6 @@ pub(super) fn resolve(
             return wrong("queues", &title, &help);
         }
         left -= queues;
-        let queues = queues.try_into().expect("a port has 128 queues");
-        Ok(FlowQueues { priority, queues })
-    };
-    let resolved: Vec<FlowQueues> =
-        entries.into_iter().enumerate().map(resolve).collect::<Result<_, _>>()?;
-    Ok(resolved)
+    }
+    Ok(())
 }

@@ -12,109 +12,19 @@ use workload::{FileFault, Flow, Length, Source, load};
 
 use super::ReadFile;
 use super::document::{Document, suggestion};
-use super::flow_keys::WorkloadKeys;
+use super::flow_keys::Workload;
 use super::flow_list::{ExpectedPaths, FlowList};
-use super::generated::{AllAtOnce, OpenLoop};
 use super::host::Host;
-use super::incasts::ManyIncasts;
-use super::load::Sigma;
 use super::priority::Priority;
 use super::quantity;
 use super::report::{Place, ScenarioError};
 use super::shape::Shape;
-use super::split_flows::SplitFlows;
 use super::switches::SwitchKinds;
 use super::transport::{Transport, TransportKeys};
 
 /// Maximum number of flows. Each is a queue pair at both ends, and a queue pair's number has 24 bits, of which
 /// InfiniBand reserves 0 and 1 (management) and the last (multicast).
 pub const MAX_FLOWS: usize = (1 << 24) - 3;
-
-/// An entry of `[[flows]]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Workload {
-    /// One flow.
-    One {
-        /// Label of the flow.
-        label: String,
-        /// Name of the sender.
-        src: String,
-        /// Name of the receiver.
-        dst: String,
-        /// Bytes, start time and priority of the flow.
-        #[serde(flatten)]
-        transfer: Transfer,
-    },
-    /// One flow from each sender to one receiver, all at once.
-    Incast {
-        /// Label of each flow.
-        label: String,
-        /// Names of the senders.
-        senders: Vec<String>,
-        /// Name of the receiver.
-        receiver: String,
-        /// Bytes, start time and priority of each flow.
-        #[serde(flatten)]
-        transfer: Transfer,
-    },
-    /// The flows of a CSV file.
-    List {
-        /// Label of each flow without a label in its row.
-        label: String,
-        /// Absolute path of the file.
-        file: String,
-    },
-    /// One flow from each sender to one receiver, which lasts until the run ends.
-    LongLived {
-        /// Label of each flow.
-        label: String,
-        /// Names of the senders.
-        senders: Vec<String>,
-        /// Name of the receiver.
-        receiver: String,
-        /// Start time of all flows.
-        start: Picos,
-        /// Priority, 0 to 7.
-        priority: u8,
-    },
-    /// Flows at a load, by Poisson processes.
-    Poisson(OpenLoop),
-    /// Flows at a load, with lognormal gaps.
-    Lognormal {
-        /// Standard deviation of the gaps' logarithm.
-        sigma: Sigma,
-        /// Other parameters.
-        #[serde(flatten)]
-        arrivals: OpenLoop,
-    },
-    /// Incasts at equal intervals.
-    PeriodicIncast(ManyIncasts),
-    /// Incasts as a Poisson process.
-    PoissonIncast(ManyIncasts),
-    /// Each host sends one flow to another host and receives one.
-    Permutation(AllAtOnce),
-    /// Each host sends one flow to every other host.
-    AllToAll(AllAtOnce),
-    /// Flows that start at once, divided among groups.
-    Split(SplitFlows),
-}
-
-impl Workload {
-    /// Returns the label of the workload's flows.
-    pub fn label(&self) -> &str {
-        match self {
-            Self::One { label, .. }
-            | Self::Incast { label, .. }
-            | Self::List { label, .. }
-            | Self::LongLived { label, .. } => label,
-            Self::Poisson(arrivals) | Self::Lognormal { arrivals, .. } => &arrivals.label,
-            Self::PeriodicIncast(incasts) | Self::PoissonIncast(incasts) => &incasts.label,
-            Self::Permutation(exchange) | Self::AllToAll(exchange) => &exchange.label,
-            Self::Split(split) => &split.label,
-        }
-    }
-}
 
 /// An entry of `[[flows]]`: a workload and its transport.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -135,14 +45,11 @@ impl FlowsEntry {
 }
 
 /// Bytes, start time and priority of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Transfer {
-    /// Bytes of a flow, above zero.
-    pub bytes: Bytes,
-    /// Start time.
-    pub start: Picos,
-    /// Priority, 0 to 7.
-    pub priority: u8,
+#[derive(Clone, Copy)]
+struct Transfer {
+    bytes: Bytes,
+    start: Picos,
+    priority: u8,
 }
 
 /// Returns the labels of all flows, including labels of single rows of flow lists.
@@ -224,7 +131,7 @@ impl NamedFile {
 
 impl Expansion<'_> {
     /// Returns the entries with all defaults, and their sources of flows.
-    pub(super) fn expand(&self, entries: Vec<WorkloadKeys>) -> Result<Expanded, ScenarioError> {
+    pub(super) fn expand(&self, entries: Vec<Workload>) -> Result<Expanded, ScenarioError> {
         if entries.is_empty() && self.needs_flows == NeedsFlows::Yes {
             let help = "add [[flows]] with kind = \"one\", \"incast\", \"list\", \"poisson\" or another \
                         that `xoff schema` describes";
@@ -232,21 +139,21 @@ impl Expansion<'_> {
         }
         let mut expanded = Expanded::default();
         let mut occurrences: BTreeMap<String, u64> = BTreeMap::new();
-        for (number, mut entry) in entries.into_iter().enumerate() {
+        for (number, mut workload) in entries.into_iter().enumerate() {
             let path = format!("flows.{number}");
-            let transport = self.transport(&path, entry.take_transport())?;
+            let transport = self.transport(&path, workload.take_transport())?;
             // The streams of random numbers are named by label and occurrence: see `key_of`.
             let mut key = |label: &str| {
                 let occurrence = occurrences.entry(label.to_owned()).or_default();
                 *occurrence += 1;
                 key_of(label, *occurrence - 1)
             };
-            let (workload, source) = match entry {
-                WorkloadKeys::List { label, file, .. } => {
+            let source = match &mut workload {
+                Workload::List { label, file, .. } => {
                     let is_tcp = transport.unwrap_or(self.host.transport).is_tcp();
-                    let (workload, source, paths) = self.list(&path, label, &file, is_tcp)?;
+                    let (source, paths) = self.list(&path, label, file, is_tcp)?;
                     expanded.expected_paths.push((number, paths));
-                    (workload, source)
+                    source
                 }
                 entry => self.expand_entry(&path, entry, &mut key)?,
             };
@@ -289,34 +196,32 @@ impl Expansion<'_> {
     fn expand_entry(
         &self,
         path: &str,
-        entry: WorkloadKeys,
+        entry: &mut Workload,
         key: &mut dyn FnMut(&str) -> u64,
-    ) -> Result<(Workload, Source), ScenarioError> {
+    ) -> Result<Source, ScenarioError> {
         match entry {
-            WorkloadKeys::One { label, src, dst, bytes, start, priority, .. } => {
-                let transfer = self.transfer(path, bytes, start, priority)?;
-                let label = label.unwrap_or_else(|| "one".into());
-                let source = self.host(&format!("{path}.src"), &src)?;
-                let destination = self.host(&format!("{path}.dst"), &dst)?;
+            Workload::One { label, src, dst, bytes, start, priority, .. } => {
+                let transfer = self.transfer(path, *bytes, *start, *priority)?;
+                let label = label.get_or_insert_with(|| "one".into());
+                let source = self.host(&format!("{path}.src"), src)?;
+                let destination = self.host(&format!("{path}.dst"), dst)?;
                 self.check_pair(&format!("{path}.dst"), source, destination)?;
                 let flow = transfer.flow(&label.as_str().into(), source, destination);
-                Ok((Workload::One { label, src, dst, transfer }, listed(vec![flow])))
+                Ok(listed(vec![flow]))
             }
-            WorkloadKeys::Incast { label, senders, receiver, bytes, start, priority, .. } => {
-                let transfer = self.transfer(path, bytes, start, priority)?;
-                let label = label.unwrap_or_else(|| "incast".into());
+            Workload::Incast { label, senders, receiver, bytes, start, priority, .. } => {
+                let transfer = self.transfer(path, *bytes, *start, *priority)?;
+                let label = label.get_or_insert_with(|| "incast".into());
                 let shared_label: Arc<str> = label.as_str().into();
-                let (sources, destination) = self.senders(path, &senders, &receiver)?;
+                let (sources, destination) = self.senders(path, senders, receiver)?;
                 let flow = |source| transfer.flow(&shared_label, source, destination);
-                let flows = sources.into_iter().map(flow).collect();
-                Ok((Workload::Incast { label, senders, receiver, transfer }, listed(flows)))
+                Ok(listed(sources.into_iter().map(flow).collect()))
             }
-            WorkloadKeys::LongLived { label, senders, receiver, start, priority, .. } => {
-                let start = self.start(path, start)?;
-                let priority = priority.0;
-                let label = label.unwrap_or_else(|| "long-lived".into());
+            Workload::LongLived { label, senders, receiver, start, priority, .. } => {
+                let (start, priority) = (self.start(path, *start)?, priority.0);
+                let label = label.get_or_insert_with(|| "long-lived".into());
                 let shared_label: Arc<str> = label.as_str().into();
-                let (sources, destination) = self.senders(path, &senders, &receiver)?;
+                let (sources, destination) = self.senders(path, senders, receiver)?;
                 let flow = |source| {
                     let rate = load::host_rate(self.fabric, source);
                     let span = self.duration.since(start);
@@ -324,27 +229,25 @@ impl Expansion<'_> {
                     let transfer = Transfer { bytes, start, priority };
                     Flow { long_lived, ..transfer.flow(&shared_label, source, destination) }
                 };
-                let flows = sources.into_iter().map(flow).collect();
-                let workload = Workload::LongLived { label, senders, receiver, start, priority };
-                Ok((workload, listed(flows)))
+                Ok(listed(sources.into_iter().map(flow).collect()))
             }
             generated => self.generated(path, generated, key),
         }
     }
 
-    /// Returns a list, its source, and the paths that need a check.
+    /// Returns the source of a list, and the paths that need a check.
     fn list(
         &self,
         path: &str,
-        label: Option<String>,
-        file: &str,
+        label: &mut Option<String>,
+        file: &mut String,
         is_tcp: bool,
-    ) -> Result<(Workload, Source, ExpectedPaths), ScenarioError> {
+    ) -> Result<(Source, ExpectedPaths), ScenarioError> {
         let list = FlowList::open(self, &format!("{path}.file"), file)?;
-        let label = label.unwrap_or_else(|| list.stem());
-        let file = list.file.path.clone();
-        let (flows, paths) = list.flows(&label, is_tcp)?;
-        Ok((Workload::List { label, file }, listed(flows), paths))
+        let label = label.get_or_insert_with(|| list.stem());
+        file.clone_from(&list.file.path);
+        let (flows, paths) = list.flows(label, is_tcp)?;
+        Ok((listed(flows), paths))
     }
 
     /// Returns the hosts of a list of senders and of their receiver.

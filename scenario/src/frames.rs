@@ -15,12 +15,24 @@ const MAX: u64 = 1000;
 /// buffer.
 const MIN_ACK: u64 = 60;
 
-/// Accounted lengths of frames. Bytes on wires and in captures do not change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Accounted lengths of frames on wires, and in buffers, queues and stamps, if they differ from the real ones. Bytes on
+/// wires and in captures do not change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "FramesKeys")]
 pub struct Frames {
-    /// Accounted lengths on wires, and in buffers, queues and stamps.
-    pub lengths: FrameLengths,
-    /// Resolution of frame times.
+    /// Headers of a packet with payload, "1B" to "1000B"; a packet counts at least 60 B. Default: the real headers,
+    /// padding and ICRC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_headers: Option<Bytes>,
+    /// Length of a packet without payload, such as an ACK, "60B" to "1000B". Default: the real frame without FCS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ack: Option<Bytes>,
+    /// Length of a hop control frame, such as PFC, "1B" to "1000B". Default: the real 60 bytes without FCS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hop_control: Option<Bytes>,
+    /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
+    /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. Default "exact".
     pub time: TimeOfFrames,
 }
 
@@ -35,55 +47,33 @@ pub enum TimeOfFrames {
     WholeNanoseconds,
 }
 
-/// Accounted lengths of frames on wires, and in buffers, queues and stamps, if they differ from the real ones. Bytes on
-/// wires and in captures do not change.
-#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct FramesKeys {
-    /// Headers of a packet with payload, "1B" to "1000B"; a packet counts at least 60 B. Default: the real headers,
-    /// padding and ICRC.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data_headers: Option<Bytes>,
-    /// Length of a packet without payload, such as an ACK, "60B" to "1000B". Default: the real frame without FCS.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ack: Option<Bytes>,
-    /// Length of a hop control frame, such as PFC, "1B" to "1000B". Default: the real 60 bytes without FCS.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hop_control: Option<Bytes>,
-    /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
-    /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. Default "exact".
-    time: TimeOfFrames,
-}
+impl Frames {
+    /// Returns the accounted lengths on wires, and in buffers, queues and stamps.
+    pub fn lengths(&self) -> FrameLengths {
+        let length = |size: Option<Bytes>| {
+            size.map(|size| u16::try_from(size.0).expect("at most 1000 bytes"))
+        };
+        FrameLengths {
+            data_headers: length(self.data_headers),
+            ack: length(self.ack),
+            hop_control: length(self.hop_control),
+        }
+    }
 
-impl FramesKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Frames, ScenarioError> {
-        let length = |key: &str, given: Option<Bytes>, least: u64| match given {
-            None => Ok(None),
-            Some(size) if (least..=MAX).contains(&size.0) => Ok(u16::try_from(size.0).ok()),
-            Some(size) => {
+    /// Checks the lengths.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        for (key, given, least) in [
+            ("data_headers", self.data_headers, 1),
+            ("ack", self.ack, MIN_ACK),
+            ("hop_control", self.hop_control, 1),
+        ] {
+            if let Some(size) = given.filter(|size| !(least..=MAX).contains(&size.0)) {
                 let title = format!("`{key}` of {}", quantity::display(size));
                 let help = format!("write \"{least}B\" to \"{MAX}B\"");
-                Err(document.error(&format!("frames.{key}"), &title, &help))
+                return Err(document.error(&format!("frames.{key}"), &title, &help));
             }
-        };
-        Ok(Frames {
-            lengths: FrameLengths {
-                data_headers: length("data_headers", self.data_headers, 1)?,
-                ack: length("ack", self.ack, MIN_ACK)?,
-                hop_control: length("hop_control", self.hop_control, 1)?,
-            },
-            time: self.time,
-        })
-    }
-}
-
-/// Serialized as the keys of a file.
-impl Serialize for Frames {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        let size = |length: Option<u16>| length.map(|bytes| Bytes(bytes.into()));
-        let FrameLengths { data_headers, ack, hop_control } = self.lengths;
-        let [data_headers, ack, hop_control] = [data_headers, ack, hop_control].map(size);
-        FramesKeys { data_headers, ack, hop_control, time: self.time }.serialize(out)
+        }
+        Ok(())
     }
 }
 
@@ -109,7 +99,8 @@ mod tests {
         let configured =
             scenario(&[&sets[..], &["frames.time=whole-nanoseconds"]].concat()).unwrap();
         let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
-        assert_eq!(configured.frames, Frames { lengths, time: TimeOfFrames::WholeNanoseconds });
+        assert_eq!(configured.frames.lengths(), lengths);
+        assert_eq!(configured.frames.time, TimeOfFrames::WholeNanoseconds);
         assert_eq!(
             (configured.longest_frame(), configured.frame_time().whole_nanos),
             (Bytes(1048), true)

@@ -1,8 +1,7 @@
-//! Resolved workloads that generate their flows: at a load, and between all hosts at once.
+//! Workloads that generate their flows: at a load, and between all hosts at once.
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use topology::HostId;
 use units::{BitsPerSecond, Picos};
 use workload::variate::Gaps;
@@ -11,122 +10,75 @@ use workload::{
     PriorityChoice, Source, Stamp, Window, batch_gap, load,
 };
 
-use super::flow_keys::WorkloadKeys;
-use super::flows::{Expansion, Workload};
+use super::flow_keys::Workload;
+use super::flows::Expansion;
 use super::load::Load;
-use super::pairs::PairChoice;
 use super::priority::Priority;
 use super::quantity;
 use super::report::ScenarioError;
-use super::sizes::{LengthText, Sizes};
+use super::sizes::LengthText;
 
 /// Maximum number of flows that a sender starts at once.
 const MAX_BATCH: u32 = 65_536;
-
-/// Flows at a load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OpenLoop {
-    /// Label of each flow.
-    pub label: String,
-    /// Load, and the links it is a fraction of.
-    #[serde(flatten)]
-    pub load: Load,
-    /// Flow sizes.
-    pub sizes: Sizes,
-    /// Pairs of senders and receivers.
-    pub pairs: PairChoice,
-    /// Flows that a sender starts at once.
-    pub batch: u32,
-    /// Start of the time span in which flows start.
-    pub start: Picos,
-    /// End of the time span in which flows start.
-    pub stop: Picos,
-    /// Priority of the flows.
-    #[serde(flatten)]
-    pub priority: PriorityChoice,
-}
-
-/// Flows between all hosts that start at once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AllAtOnce {
-    /// Label of each flow.
-    pub label: String,
-    /// Bytes of each flow.
-    #[serde(serialize_with = "serialize_length")]
-    pub bytes: Length,
-    /// Start time of all flows.
-    pub start: Picos,
-    /// Priority of the flows.
-    #[serde(flatten)]
-    pub priority: PriorityChoice,
-}
-
-fn serialize_length<S: serde::Serializer>(length: &Length, out: S) -> Result<S::Ok, S::Error> {
-    LengthText(*length).serialize(out)
-}
 
 /// Returns the key of a workload's random streams, from its label.
 pub(super) type Key<'a> = &'a mut dyn FnMut(&str) -> u64;
 
 impl Expansion<'_> {
-    /// Resolves a workload that generates its flows.
+    /// Completes a workload that generates its flows, and returns their source.
     pub(super) fn generated(
         &self,
         path: &str,
-        keys: WorkloadKeys,
+        keys: &mut Workload,
         key: Key<'_>,
-    ) -> Result<(Workload, Source), ScenarioError> {
+    ) -> Result<Source, ScenarioError> {
         match keys {
-            arrivals @ (WorkloadKeys::Poisson { .. } | WorkloadKeys::Lognormal { .. }) => {
-                self.arrivals(path, arrivals, key)
+            Workload::Poisson { .. } | Workload::Lognormal { .. } => self.arrivals(path, keys, key),
+            Workload::PeriodicIncast(keys) => {
+                self.incasts(path, "periodic-incast", keys, Gaps::Even, key)
             }
-            WorkloadKeys::PeriodicIncast(keys) => {
-                let (incasts, source) =
-                    self.incasts(path, "periodic-incast", keys, Gaps::Even, key)?;
-                Ok((Workload::PeriodicIncast(incasts), source))
+            Workload::PoissonIncast(keys) => {
+                self.incasts(path, "poisson-incast", keys, Gaps::Exponential, key)
             }
-            WorkloadKeys::PoissonIncast(keys) => {
-                let (incasts, source) =
-                    self.incasts(path, "poisson-incast", keys, Gaps::Exponential, key)?;
-                Ok((Workload::PoissonIncast(incasts), source))
-            }
-            WorkloadKeys::Permutation { label, bytes, start, priority, priorities, .. } => {
-                let label = label.unwrap_or_else(|| "permutation".into());
-                let priority = self.priority(path, priority, priorities)?;
-                let keys = self.all_at_once(path, label, bytes, start, priority)?;
-                let (stamp, length, start) = (keys.stamp(key), keys.bytes, keys.start);
+            Workload::Permutation { label, bytes, start, priority, priorities, .. } => {
+                let label = label.get_or_insert_with(|| "permutation".into());
+                let priority = self.complete_priority(path, priority, priorities.as_deref())?;
+                let (length, start) = self.all_at_once(path, *bytes, *start)?;
+                let stamp = stamp(label, &priority, key);
                 let (end, rates) = (self.duration, self.host_rates());
                 let recipe = PermutationRecipe { stamp, length, start, end, rates };
-                Ok((Workload::Permutation(keys), Source::Permutation(recipe.into())))
+                Ok(Source::Permutation(recipe.into()))
             }
-            WorkloadKeys::AllToAll { label, bytes, start, priority, priorities, .. } => {
-                let label = label.unwrap_or_else(|| "all-to-all".into());
-                let priority = self.priority(path, priority, priorities)?;
-                let keys = self.all_at_once(path, label, bytes, start, priority)?;
-                let (stamp, length, start) = (keys.stamp(key), keys.bytes, keys.start);
+            Workload::AllToAll { label, bytes, start, priority, priorities, .. } => {
+                let label = label.get_or_insert_with(|| "all-to-all".into());
+                let priority = self.complete_priority(path, priority, priorities.as_deref())?;
+                let (length, start) = self.all_at_once(path, *bytes, *start)?;
+                let stamp = stamp(label, &priority, key);
                 let (end, rates) = (self.duration, self.host_rates());
                 let recipe = AllToAllRecipe { stamp, length, start, end, rates };
-                Ok((Workload::AllToAll(keys), Source::AllToAll(recipe.into())))
+                Ok(Source::AllToAll(recipe.into()))
             }
-            WorkloadKeys::Split { .. } => self.split(path, keys, key),
-            WorkloadKeys::One { .. }
-            | WorkloadKeys::Incast { .. }
-            | WorkloadKeys::List { .. }
-            | WorkloadKeys::LongLived { .. } => unreachable!("these list their flows"),
+            Workload::Split { .. } => self.split(path, keys, key),
+            Workload::One { .. }
+            | Workload::Incast { .. }
+            | Workload::List { .. }
+            | Workload::LongLived { .. } => unreachable!("these list their flows"),
         }
     }
 
     fn arrivals(
         &self,
         path: &str,
-        keys: WorkloadKeys,
+        keys: &mut Workload,
         key: Key<'_>,
-    ) -> Result<(Workload, Source), ScenarioError> {
-        let (kind, sigma) = match &keys {
-            WorkloadKeys::Lognormal { sigma, .. } => ("lognormal", Some(*sigma)),
-            _ => ("poisson", None),
+    ) -> Result<Source, ScenarioError> {
+        let (kind, gaps) = match &keys {
+            Workload::Lognormal { sigma, .. } => {
+                ("lognormal", Gaps::Lognormal { sigma_thousandths: sigma.thousandths })
+            }
+            _ => ("poisson", Gaps::Exponential),
         };
-        let (WorkloadKeys::Poisson {
+        let (Workload::Poisson {
             label,
             load,
             of,
@@ -139,7 +91,7 @@ impl Expansion<'_> {
             priorities,
             ..
         }
-        | WorkloadKeys::Lognormal {
+        | Workload::Lognormal {
             label,
             load,
             of,
@@ -155,36 +107,22 @@ impl Expansion<'_> {
         else {
             unreachable!("both kinds of arrivals are named")
         };
-        let label = label.unwrap_or_else(|| kind.to_owned());
-        let Window { start, stop } = self.window(path, start, stop)?;
-        let priority = self.priority(path, priority, priorities)?;
-        let load = Load { part: load, of };
-        let batch = self.batch(path, batch)?;
-        let keys = OpenLoop { label, load, sizes, pairs, batch, start, stop, priority };
-        if let Some(sigma) = sigma {
-            let gaps = Gaps::Lognormal { sigma_thousandths: sigma.thousandths };
-            let (arrivals, source) = self.open_loop(path, keys, gaps, key)?;
-            return Ok((Workload::Lognormal { sigma, arrivals }, source));
-        }
-        let (arrivals, source) = self.open_loop(path, keys, Gaps::Exponential, key)?;
-        Ok((Workload::Poisson(arrivals), source))
-    }
-
-    fn open_loop(
-        &self,
-        path: &str,
-        keys: OpenLoop,
-        gaps: Gaps,
-        key: Key<'_>,
-    ) -> Result<(OpenLoop, Source), ScenarioError> {
-        let OpenLoop { label, load, sizes, pairs, batch, start, stop, priority } = keys;
-        let (choice, pairs) = self.pairs(&format!("{path}.pairs"), pairs)?;
-        let (named, sizes) = self.sizes(&format!("{path}.sizes"), sizes)?;
+        let label = label.get_or_insert_with(|| kind.to_owned());
+        let window = self.window(path, *start, *stop)?;
+        *stop = Some(window.stop);
+        let priority = self.complete_priority(path, priority, priorities.as_deref())?;
+        let load = Load { part: *load, of: *of };
+        let batch = *batch.insert(self.batch(path, *batch)?);
+        let (choice, drawn) = self.pairs(&format!("{path}.pairs"), pairs.clone())?;
+        *pairs = choice;
+        let (named, choice) = self.sizes(&format!("{path}.sizes"), sizes.clone())?;
+        *sizes = named;
+        let (pairs, sizes) = (drawn, choice);
         let demand = pairs.demand(self.fabric, self.groups);
         self.check_reach(&format!("{path}.pairs"), &demand)?;
         let weights = pairs.senders(self.fabric);
         let hosts: Vec<HostId> = weights.iter().map(|(host, _)| *host).collect();
-        let rate = self.payload_rate(path, &label, load, &hosts, &hosts, &demand)?;
+        let rate = self.payload_rate(path, label, load, &hosts, &hosts, &demand)?;
         let total: u128 = weights.iter().map(|(_, weight)| u128::from(*weight)).sum();
         let mean = sizes.mean_q16();
         let gap = |&(host, weight): &(HostId, u64)| {
@@ -192,28 +130,21 @@ impl Expansion<'_> {
             (host, batch_gap(mean, part, batch))
         };
         let senders = weights.iter().map(gap).collect();
-        let stamp = stamp(&label, &priority, key);
-        let window = Window { start, stop };
+        let stamp = stamp(label, &priority, key);
         let recipe = ArrivalRecipe { stamp, window, gaps, sizes, pairs, batch, senders, rate };
-        let pairs = choice;
-        let resolved = OpenLoop { label, load, sizes: named, pairs, batch, start, stop, priority };
-        Ok((resolved, Source::Arrivals(recipe.into())))
+        Ok(Source::Arrivals(recipe.into()))
     }
 
     fn all_at_once(
         &self,
         path: &str,
-        label: String,
         bytes: LengthText,
         start: Picos,
-        priority: PriorityChoice,
-    ) -> Result<AllAtOnce, ScenarioError> {
+    ) -> Result<(Length, Picos), ScenarioError> {
         self.check_two_hosts(path)?;
         let everyone = Pairs::Uniform { hosts: self.fabric.host_count() };
         self.check_reach(path, &everyone.demand(self.fabric, self.groups))?;
-        let bytes = self.length(&format!("{path}.bytes"), bytes)?;
-        let start = self.start(path, start)?;
-        Ok(AllAtOnce { label, bytes, start, priority })
+        Ok((self.length(&format!("{path}.bytes"), bytes)?, self.start(path, start)?))
     }
 
     fn batch(&self, path: &str, batch: Option<u32>) -> Result<u32, ScenarioError> {
@@ -249,17 +180,17 @@ impl Expansion<'_> {
         Ok(Window { start, stop })
     }
 
-    pub(super) fn priority(
+    /// Adds the default of `priority`, and returns the choice.
+    pub(super) fn complete_priority(
         &self,
         path: &str,
-        priority: Option<Priority>,
-        priorities: Option<Vec<Priority>>,
+        priority: &mut Option<Priority>,
+        priorities: Option<&[Priority]>,
     ) -> Result<PriorityChoice, ScenarioError> {
         let at = format!("{path}.priorities");
-        match (priority, priorities) {
-            (None, None) => Ok(PriorityChoice::Fixed(3)),
-            (Some(priority), None) => Ok(PriorityChoice::Fixed(priority.0)),
-            (None, Some(list)) if list.is_empty() => {
+        match (&priority, priorities) {
+            (_, None) => Ok(PriorityChoice::Fixed(priority.get_or_insert(Priority(3)).0)),
+            (None, Some([])) => {
                 let help = "list those that flows draw from: priorities = [1, 2, 3]";
                 Err(self.document.error(&at, "no priority to draw from", help))
             }
@@ -288,12 +219,6 @@ impl Expansion<'_> {
     fn host_rates(&self) -> Arc<[BitsPerSecond]> {
         let hosts = (0..self.fabric.host_count()).map(HostId);
         hosts.map(|host| load::host_rate(self.fabric, host)).collect()
-    }
-}
-
-impl AllAtOnce {
-    fn stamp(&self, key: Key<'_>) -> Stamp {
-        stamp(&self.label, &self.priority, key)
     }
 }
 

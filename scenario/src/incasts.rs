@@ -1,4 +1,4 @@
-//! Resolved series of incasts.
+//! Series of incasts.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -8,83 +8,111 @@ use topology::HostId;
 use units::{Bytes, Picos};
 use workload::variate::Gaps;
 use workload::{
-    Degree, GAP_BITS, IncastParties, IncastReach, IncastRecipe, PayloadRate, PriorityChoice,
-    SizeChoice, Source, Window, exact_gap, mean_gap,
+    Degree, GAP_BITS, IncastParties, IncastReach, IncastRecipe, PayloadRate, SizeChoice, Source,
+    exact_gap, mean_gap,
 };
 
-use super::flow_keys::IncastKeys;
+use super::flow_keys::unwritten;
 use super::flows::Expansion;
 use super::generated::{Key, stamp};
 use super::load::{Load, LoadOf};
-use super::queries::QueryRate;
+use super::priority::Priority;
+use super::queries::{QueryRate, Total};
 use super::ratio::Probability;
 use super::report::ScenarioError;
 use super::sizes::Sizes;
+use super::transport::TransportKeys;
 use crate::refusal::Refusal;
 
 /// Maximum number of flows of an incast.
 const MAX_FLOWS: u32 = 1 << 20;
 
 /// A series of incasts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "IncastKeys")]
 pub struct ManyIncasts {
-    /// Label of each flow.
-    pub label: String,
-    /// Number of senders of an incast.
-    #[serde(serialize_with = "serialize_degree")]
-    pub degree: Degree,
-    /// Bytes of each flow.
-    #[serde(flatten)]
-    pub bytes: IncastBytes,
-    /// Number of flows of an incast; `None`: one for each sender.
+    /// Name of the flows in the results. Default: the kind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flows: Option<u32>,
-    /// Frequency of incasts.
-    #[serde(flatten)]
-    pub pace: Pace,
-    /// Name of the receiver; `None`: each incast draws a receiver.
+    pub(super) label: Option<String>,
+    /// Number of senders of an incast, drawn for each incast: a number, or { least = 1, most = 15 }, from which each
+    /// incast draws its number.
+    pub degree: Senders,
+    /// Bytes of each flow, above zero.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receiver: Option<String>,
-    /// Names of hosts from which receivers are drawn, and of switches for their hosts; `None`: all hosts.
+    pub(super) bytes: Option<Bytes>,
+    /// Sizes from which each flow draws, such as "hadoop"; instead of `bytes`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receivers: Option<Vec<String>>,
-    /// Names of hosts from which senders are drawn, and of switches for their hosts; `None`: all hosts.
+    pub sizes: Option<Sizes>,
+    /// Bytes of an incast, divided evenly among its flows and rounded down; needs a fixed `degree`. A size such as
+    /// "1MB", or { `of_buffer` = 0.3 }: this fraction, above 0 and up to 1, of the buffer of the receiver's switch.
+    /// Instead of `bytes` and `sizes`.
+    #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
+    pub(super) total: Option<Total>,
+    /// Number of flows of an incast, dealt to its senders in turn. Default: one for each sender.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub senders: Option<Vec<String>>,
-    /// True if hosts of the receiver's rack send as well.
-    pub own_rack: bool,
-    /// True if all senders are in the rack after the receiver's.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub next_rack: bool,
-    /// Start of the time span in which incasts start.
-    pub start: Picos,
-    /// End of the time span in which incasts start.
-    pub stop: Picos,
-    /// Priority of the flows.
-    #[serde(flatten)]
-    pub priority: PriorityChoice,
+    pub(super) flows: Option<u32>,
+    /// Time between incasts, or its mean if incasts are random. Instead of `load` and `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) period: Option<Picos>,
+    /// Incasts (queries) per second for each receiver, 0.001 to 1000000, as if each receiver had a separate process.
+    /// Instead of `period` and `load`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rate: Option<QueryRate>,
+    /// Payload as a fraction of the links' rate, above 0, up to 1. Instead of `period` and `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) load: Option<Probability>,
+    /// Links that `load` is a fraction of: "host-links" (of the receivers), "sender-links" or "core-links" (between the
+    /// two highest tiers of switches). Default "host-links".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) of: Option<LoadOf>,
+    /// The receiving host. Default: each incast draws a receiver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) receiver: Option<String>,
+    /// Hosts from which each incast draws its receiver, by name; a switch's name stands for its
+    /// hosts. Instead of `receiver`. Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) receivers: Option<Vec<String>>,
+    /// Hosts from which each incast draws its senders, by name; a switch's name stands for its hosts.
+    /// Default: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) senders: Option<Vec<String>>,
+    /// True if hosts of the receiver's rack may send to it as well. In a fabric of one rack they always do. Default
+    /// false.
+    #[serde(default)]
+    pub(super) own_rack: bool,
+    /// True if all senders are in the rack after the receiver's, in the order of the switches, as in ABM's simulator.
+    /// Hosts of the first rack send to the last. Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub(super) next_rack: bool,
+    /// Start of the time span in which incasts start. Default "0s".
+    #[serde(default)]
+    pub(super) start: Picos,
+    /// End of the time span in which incasts start. Default: `duration`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stop: Option<Picos>,
+    /// Priority, 0 to 7. Default 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) priority: Option<Priority>,
+    /// Priorities from which each flow draws one, instead of `priority`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) priorities: Option<Vec<Priority>>,
+    /// Transport of the flows, with the keys of `host.transport`. Default: `host.transport`.
+    #[serde(serialize_with = "unwritten", skip_serializing_if = "Option::is_none")]
+    pub(super) transport: Option<TransportKeys>,
 }
 
-/// Bytes of an incast's flows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum IncastBytes {
-    /// One size for all flows.
-    Fixed {
-        /// Bytes of each flow, above zero.
-        bytes: Bytes,
-    },
-    /// A size drawn for each flow.
-    Drawn {
-        /// Distribution of the sizes.
-        sizes: Sizes,
-    },
+impl ManyIncasts {
+    /// Returns the label of each flow.
+    pub fn label(&self) -> &str {
+        self.label.as_deref().expect("a scenario has all defaults")
+    }
 }
 
 /// Frequency of incasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Pace {
+#[derive(Clone, Copy)]
+enum Pace {
     /// Time between incasts.
     Period {
         /// Time between incasts or its mean; above zero.
@@ -101,43 +129,44 @@ pub enum Pace {
 
 /// A number of senders, or a range of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DegreeKeys(Degree);
+pub struct Senders(pub Degree);
 
 /// Range of the number of senders.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RangeKeys {
+#[schemars(rename = "RangeKeys")]
+struct SenderRange {
     /// Minimum number of senders, from 1 up.
     least: u32,
     /// Maximum number of senders.
     most: u32,
 }
 
-impl<'de> Deserialize<'de> for DegreeKeys {
+impl<'de> Deserialize<'de> for Senders {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = DegreeKeys;
+            type Value = Senders;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 write!(f, "a number of hosts such as 16, or a range: {{ least = 1, most = 15 }}")
             }
-            fn visit_i64<E: Error>(self, number: i64) -> Result<DegreeKeys, E> {
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Senders, E> {
                 let wrong = || {
                     E::custom(Refusal::new(format!("{number} senders"), "write a number from 1 up"))
                 };
                 let number = u32::try_from(number).map_err(|_| wrong())?;
-                Ok(DegreeKeys(Degree { least: number, most: number }))
+                Ok(Senders(Degree { least: number, most: number }))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DegreeKeys, A::Error> {
-                let range = RangeKeys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(DegreeKeys(Degree { least: range.least, most: range.most }))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Senders, A::Error> {
+                let range = SenderRange::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Senders(Degree { least: range.least, most: range.most }))
             }
         }
         input.deserialize_any(Reader)
     }
 }
 
-impl JsonSchema for DegreeKeys {
+impl JsonSchema for Senders {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Degree".into()
     }
@@ -146,49 +175,53 @@ impl JsonSchema for DegreeKeys {
             "description": "A number of senders, or a range.",
             "oneOf": [
                 { "type": "integer", "minimum": 1 },
-                generator.subschema_for::<RangeKeys>(),
+                generator.subschema_for::<SenderRange>(),
             ],
         })
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn serialize_degree<S: Serializer>(degree: &Degree, out: S) -> Result<S::Ok, S::Error> {
-    let Degree { least, most } = *degree;
-    if least == most { out.serialize_u32(least) } else { RangeKeys { least, most }.serialize(out) }
+impl Serialize for Senders {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let Degree { least, most } = self.0;
+        if least == most {
+            out.serialize_u32(least)
+        } else {
+            SenderRange { least, most }.serialize(out)
+        }
+    }
 }
 
 impl Expansion<'_> {
-    /// Returns incasts with all defaults, and the source of their flows.
+    /// Completes incasts, and returns the source of their flows.
     pub(super) fn incasts(
         &self,
         path: &str,
         kind: &str,
-        keys: IncastKeys,
+        keys: &mut ManyIncasts,
         gaps: Gaps,
         key: Key<'_>,
-    ) -> Result<(ManyIncasts, Source), ScenarioError> {
-        let IncastKeys { label, degree: DegreeKeys(degree), own_rack, next_rack, .. } = keys;
-        let label = label.unwrap_or_else(|| kind.to_owned());
+    ) -> Result<Source, ScenarioError> {
+        let Senders(degree) = keys.degree;
+        let label = keys.label.get_or_insert_with(|| kind.to_owned()).clone();
         let window = self.window(path, keys.start, keys.stop)?;
-        let priority: PriorityChoice = self.priority(path, keys.priority, keys.priorities)?;
+        keys.stop = Some(window.stop);
+        let priorities = keys.priorities.as_deref();
+        let priority = self.complete_priority(path, &mut keys.priority, priorities)?;
         self.check_two_hosts(path)?;
-        let reach = self.reach(path, own_rack, next_rack)?;
-        let (receiver, receivers, senders) = (keys.receiver, keys.receivers, keys.senders);
-        let receiving = self.incast_receivers(path, receiver.as_deref(), receivers.as_deref())?;
-        let sending = self.group(&format!("{path}.senders"), senders.as_deref())?;
+        let reach = self.reach(path, keys.own_rack, keys.next_rack)?;
+        let (receiver, receivers) = (keys.receiver.as_deref(), keys.receivers.as_deref());
+        let receiving = self.incast_receivers(path, receiver, receivers)?;
+        let sending = self.group(&format!("{path}.senders"), keys.senders.as_deref())?;
         let parties = IncastParties::new(sending, receiving, reach, self.racks.clone());
         self.check_degree(&format!("{path}.degree"), degree, &parties)?;
         let flows = self.incast_flows(path, keys.flows, degree)?;
-        let each = match keys.total {
-            None => keys.bytes,
-            Some(total) => {
-                self.check_only_total(path, keys.bytes.is_some(), keys.sizes.is_some())?;
-                let receivers = parties.receivers();
-                Some(self.part_of_total(path, total, (degree, flows), receivers)?)
-            }
-        };
-        let (bytes, sizes) = self.incast_bytes(path, each, keys.sizes)?;
+        if let Some(total) = keys.total.take() {
+            self.check_only_total(path, keys.bytes.is_some(), keys.sizes.is_some())?;
+            let receivers = parties.receivers();
+            keys.bytes = Some(self.part_of_total(path, total, (degree, flows), receivers)?);
+        }
+        let sizes = self.incast_bytes(path, keys.bytes, &mut keys.sizes)?;
         let event_q16 = IncastRecipe::event_q16(&sizes, degree, flows);
         if event_q16 >> (64 + 16) != 0 {
             let title = "incasts of more than 2^64 bytes";
@@ -196,6 +229,9 @@ impl Expansion<'_> {
             return Err(self.document.error(&format!("{path}.flows"), title, help));
         }
         let pace = self.pace(path, keys.period, keys.rate, (keys.load, keys.of))?;
+        if let Pace::Load(load) = pace {
+            keys.of = Some(load.of);
+        }
         let demand = parties.demand(self.fabric, self.groups);
         self.check_reach(path, &demand)?;
         let (mean_gap, rate) = match pace {
@@ -215,23 +251,7 @@ impl Expansion<'_> {
         let stamp = stamp(&label, &priority, key);
         let recipe =
             IncastRecipe { stamp, window, gaps, mean_gap, degree, flows, sizes, parties, rate };
-        let Window { start, stop } = window;
-        let resolved = ManyIncasts {
-            label,
-            degree,
-            bytes,
-            flows,
-            pace,
-            receiver,
-            receivers,
-            senders,
-            own_rack,
-            next_rack,
-            start,
-            stop,
-            priority,
-        };
-        Ok((resolved, Source::Incasts(recipe.into())))
+        Ok(Source::Incasts(recipe.into()))
     }
 
     fn reach(
@@ -270,16 +290,17 @@ impl Expansion<'_> {
         &self,
         path: &str,
         bytes: Option<Bytes>,
-        sizes: Option<Sizes>,
-    ) -> Result<(IncastBytes, SizeChoice), ScenarioError> {
+        sizes: &mut Option<Sizes>,
+    ) -> Result<SizeChoice, ScenarioError> {
         match (bytes, sizes) {
             (Some(bytes), None) => {
                 self.check_bytes(&format!("{path}.bytes"), bytes)?;
-                Ok((IncastBytes::Fixed { bytes }, SizeChoice::Fixed(bytes)))
+                Ok(SizeChoice::Fixed(bytes))
             }
             (None, Some(sizes)) => {
-                let (sizes, choice) = self.sizes(&format!("{path}.sizes"), sizes)?;
-                Ok((IncastBytes::Drawn { sizes }, choice))
+                let (named, choice) = self.sizes(&format!("{path}.sizes"), sizes.clone())?;
+                *sizes = named;
+                Ok(choice)
             }
             (Some(_), Some(_)) => {
                 let help = "leave one out: `bytes` is for all flows, `sizes` are drawn from";

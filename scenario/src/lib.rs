@@ -2,9 +2,10 @@
 //!
 //! A [`Scenario`] that exists is valid: quantities have units, names exist, buffers hold the pools that are reserved in
 //! them, and every flow has a path. A setting is declared once, in the lowest crate that uses it: congestion controls in
-//! `host-agent`, quantities and ranges in `units`. A section whose values depend on other sections has two types: its
-//! keys as a file gives them (`..Keys`, from which the JSON Schema is generated), and the resolved values. Defaults are
-//! in the type's `Default` or next to the key.
+//! `host-agent`, quantities and ranges in `units`. The type of a section reads and writes it, and its documentation is
+//! the JSON Schema's. Defaults are in the type's `Default` or next to the key. A default that depends on other keys is an
+//! `Option`, which the section's `complete` fills after the file has been read; `complete` also checks keys against
+//! each other. Only a transport has another form in files (`TransportKeys`): its keys choose one of several tables.
 //!
 //! This crate does not know how a scenario is run: it has no datapath. Of the results it knows the names of tables
 //! (`results::TABLES`) and the aggregates of expectations (`results::query::Aggregate`), and it has no rows.
@@ -23,7 +24,6 @@ pub mod document;
 mod ecn;
 mod expect;
 mod fault;
-mod fault_keys;
 mod flow_keys;
 mod flow_list;
 mod flow_queues;
@@ -36,6 +36,7 @@ mod headroom;
 mod host;
 mod hpcc;
 mod incasts;
+mod kind;
 mod load;
 mod lossy;
 mod names;
@@ -66,7 +67,6 @@ mod telemetry;
 mod thousandths;
 mod threshold;
 mod threshold_update;
-mod topology_keys;
 pub mod transport;
 mod transports;
 mod unused_routes;
@@ -92,22 +92,21 @@ pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};
 pub use fault::{
-    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, Reroute, Scope, Selection,
+    Fault, FrameClass, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, NoReroute, Reroute, Selection,
     WirePattern,
 };
-pub use fault_keys::NoReroute;
+pub use flow_keys::Workload;
 pub use flow_queues::FlowQueues;
-pub use flows::{FlowsEntry, MAX_FLOWS, Transfer, Workload};
+pub use flows::{FlowsEntry, MAX_FLOWS};
 pub use frames::{Frames, TimeOfFrames};
-pub use generated::{AllAtOnce, OpenLoop};
-pub use headroom::{Headroom, PowerOfTwo};
+pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::Hpcc;
-pub use incasts::{IncastBytes, ManyIncasts, Pace};
+pub use incasts::{ManyIncasts, Senders};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{
-    AlphaOfPriority, Alphas, BufferManagement, CoDel, Congested, Counting, FairDropping,
-    FairShares, FlowTable, Lossy, LossyPeriod, LossyPool, Prioritisation,
+    AlphaOfPriority, CoDel, Congested, FairDropping, FairShares, FlowTable, Lossy, LossyPeriod,
+    LossyPool, Prioritisation,
 };
 pub use names::Names;
 pub use omitted::Omitted;
@@ -115,8 +114,8 @@ pub use on_demand::{MAX_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
 pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
-pub use priority::{AckPriority, Priorities, Priority};
-pub use queries::QueryRate;
+pub use priority::{AckPriority, OptionalPriority, Priorities, Priority};
+pub use queries::{QueryRate, Total};
 pub use reliability::{Reliability, SelectiveRepeat};
 pub use report::ScenarioError;
 pub use results::{FlowTrace, Results, TableFormat, Throughput};
@@ -125,12 +124,12 @@ pub use scenario_keys::{MAX_DURATION, MAX_SEED};
 pub use scheduling::NicScheduler;
 pub use schema::{json_schema, schema_of};
 pub use scheme::{
-    Assignment, Bfc, Dsh, Estimation, FlowPauses, MeanOf, Ofc, PauseRule, QueuePauses, Scheme,
-    Spfc, StateOf, Victims,
+    Assignment, Bfc, Dsh, Estimation, FlowPauses, LeftShift, MeanOf, Ofc, QueuePauses, RightShift,
+    Scheme, Spfc, StateOf, Victims,
 };
-pub use shape::{Link, LinkSpeed, Shape, ShapeKind};
-pub use sizes::Sizes;
-pub use split_flows::{GroupKeys, SplitFlows};
+pub use shape::{Link, LinkSpeed, Shape};
+pub use sizes::{LengthText, Sizes};
+pub use split_flows::Group;
 pub use storm::Storm;
 pub use switch::{PrivateFill, Scheduler, Switch};
 pub use switches::SwitchesEntry;

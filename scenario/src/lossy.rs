@@ -2,8 +2,8 @@
 //!
 //! # Adding a kind
 //!
-//! `fabric-core/src/lossy.rs` has the recipe of a buffer management. Its key is a kind of `LossyKeys` in
-//! `lossy/keys.rs` and of `BufferManagement` here. Not checked by the compiler: `KEYS` in
+//! `fabric-core/src/lossy.rs` has the recipe of a buffer management. Its key is a kind of `Lossy` in
+//! `lossy/kinds.rs`. Not checked by the compiler: `KEYS` in
 //! `tests/src/fabric/drawn/lossy.rs`, docs/lossy.md. Periodic counts (congested queues, drain rates) come from the
 //! control plane: `Task::BufferManagement` in a fabric, `standalone/src/switch/counting.rs` in a standalone switch.
 
@@ -13,156 +13,113 @@ mod codel;
 mod congested;
 mod flow_table;
 mod intelligent;
-mod keys;
+mod kinds;
 mod period;
 mod pool;
 
 use fabric_core::lossy;
-use serde::Serialize;
 use units::{Bytes, Picos};
 
 use super::Scenario;
 use super::ratio::Ratio;
+use alphas::default_alpha;
 
-pub use alphas::{AlphaOfPriority, Alphas};
+pub use alphas::AlphaOfPriority;
 pub use codel::CoDel;
 pub use congested::Congested;
 pub use flow_table::FlowTable;
 pub use intelligent::{FairDropping, FairShares, Prioritisation};
-pub(super) use keys::LossyKeys;
+pub use kinds::{Abm, Bshare, Cs, Dt, Fab, Ib, Lossy};
 pub use period::LossyPeriod;
 pub use pool::LossyPool;
 
-/// Sharing of the buffer by lossy packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Lossy {
-    /// Rule that drops packets.
-    #[serde(flatten)]
-    pub management: BufferManagement,
-    /// Additional AQM, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub codel: Option<CoDel>,
-    /// Part of the buffer that lossy packets may use.
-    pub pool: LossyPool,
-}
-
-/// Buffer management with its parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum BufferManagement {
-    /// Dynamic threshold.
-    Dt(Alphas),
-    /// Complete sharing.
-    Cs,
-    /// Active Buffer Management.
-    Abm {
-        /// alpha of packets after the first round trip.
-        #[serde(flatten)]
-        alphas: Alphas,
-        /// Counting of congested queues.
-        #[serde(flatten)]
-        counting: Counting,
-    },
-    /// BSHARE.
-    Bshare {
-        /// alpha of packets after the first round trip.
-        #[serde(flatten)]
-        alphas: Alphas,
-        /// Counting of congested queues.
-        #[serde(flatten)]
-        counting: Counting,
-        /// `MinBytes`; less than the lossy buffer.
-        min_bytes: Bytes,
-    },
-    /// Flow-Aware Buffer.
-    Fab {
-        /// alpha of packets of flows that have sent `short_bytes` or more.
-        #[serde(flatten)]
-        alphas: Alphas,
-        /// alpha of packets of other flows.
-        short_alpha: Ratio,
-        /// Bytes from which on a flow is not short.
-        short_bytes: Bytes,
-        /// Table in which bytes of flows are counted.
-        flow_table: FlowTable,
-    },
-    /// Intelligent Buffer.
-    Ib {
-        /// alpha of all packets.
-        #[serde(flatten)]
-        alphas: Alphas,
-        /// Approximate fair dropping (AFD).
-        fair_dropping: FairDropping,
-        /// Dynamic packet prioritisation (DPP), if any.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        prioritisation: Option<Prioritisation>,
-        /// Table in which flows are counted, if needed.
-        flow_table: FlowTable,
-    },
-}
-
-/// Parameters common to ABM and BSHARE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Counting {
-    /// alpha of packets of their flow's first round trip; `None`: alpha of other packets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_rtt_alpha: Option<Ratio>,
-    /// Condition under which a queue counts as congested.
-    pub congested: Congested,
-    /// Period of the count.
-    pub period: LossyPeriod,
-}
-
-impl Default for BufferManagement {
-    fn default() -> Self {
-        Self::Dt(Alphas::default())
-    }
-}
-
-impl BufferManagement {
+impl Lossy {
     /// Returns the kind's name in files.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Dt(_) => "dt",
-            Self::Cs => "cs",
-            Self::Abm { .. } => "abm",
-            Self::Bshare { .. } => "bshare",
-            Self::Fab { .. } => "fab",
-            Self::Ib { .. } => "ib",
+            Self::Cs(_) => "cs",
+            Self::Abm(_) => "abm",
+            Self::Bshare(_) => "bshare",
+            Self::Fab(_) => "fab",
+            Self::Ib(_) => "ib",
         }
     }
 
-    /// Returns the parameters of the periodic count, if there is one.
-    pub const fn counting(&self) -> Option<&Counting> {
+    /// Returns the additional AQM, if any.
+    pub const fn codel(&self) -> Option<CoDel> {
         match self {
-            Self::Abm { counting, .. } | Self::Bshare { counting, .. } => Some(counting),
-            Self::Dt(_) | Self::Cs | Self::Fab { .. } | Self::Ib { .. } => None,
+            Self::Dt(Dt { codel, .. })
+            | Self::Cs(Cs { codel, .. })
+            | Self::Abm(Abm { codel, .. })
+            | Self::Bshare(Bshare { codel, .. })
+            | Self::Fab(Fab { codel, .. })
+            | Self::Ib(Ib { codel, .. }) => *codel,
         }
     }
 
-    const fn alphas(&self) -> Option<&Alphas> {
+    /// Returns the part of the buffer that lossy packets may use.
+    pub const fn pool(&self) -> LossyPool {
         match self {
-            Self::Dt(alphas)
-            | Self::Abm { alphas, .. }
-            | Self::Bshare { alphas, .. }
-            | Self::Fab { alphas, .. }
-            | Self::Ib { alphas, .. } => Some(alphas),
-            Self::Cs => None,
+            Self::Dt(Dt { pool, .. })
+            | Self::Cs(Cs { pool, .. })
+            | Self::Abm(Abm { pool, .. })
+            | Self::Bshare(Bshare { pool, .. })
+            | Self::Fab(Fab { pool, .. })
+            | Self::Ib(Ib { pool, .. }) => *pool,
+        }
+    }
+
+    /// Returns alpha of all lossy priorities and the exceptions, if the kind has them.
+    fn alphas(&self) -> Option<(Ratio, &[AlphaOfPriority])> {
+        match self {
+            Self::Dt(Dt { alpha, alphas, .. })
+            | Self::Abm(Abm { alpha, alphas, .. })
+            | Self::Bshare(Bshare { alpha, alphas, .. })
+            | Self::Fab(Fab { alpha, alphas, .. })
+            | Self::Ib(Ib { alpha, alphas, .. }) => Some((*alpha, alphas)),
+            Self::Cs(_) => None,
+        }
+    }
+
+    /// Returns alpha of each priority, if the kind has it.
+    fn alpha_by_priority(&self) -> Option<[Ratio; 8]> {
+        let (alpha, exceptions) = self.alphas()?;
+        let mut all = [alpha; 8];
+        for own in exceptions {
+            all[usize::from(own.priority.0)] = own.alpha;
+        }
+        Some(all)
+    }
+
+    /// Returns the period in which congested queues are counted, if they are.
+    const fn period(&self) -> Option<LossyPeriod> {
+        match self {
+            Self::Abm(Abm { period, .. }) | Self::Bshare(Bshare { period, .. }) => Some(*period),
+            _ => None,
+        }
+    }
+
+    /// Returns alpha of packets of their flow's first round trip, if the file gives it.
+    const fn first_rtt_alpha(&self) -> Option<Ratio> {
+        match self {
+            Self::Abm(Abm { first_rtt_alpha, .. })
+            | Self::Bshare(Bshare { first_rtt_alpha, .. }) => *first_rtt_alpha,
+            _ => None,
         }
     }
 
     /// Returns alpha of packets at the start of their flow, if it differs.
     const fn first_alpha(&self) -> Option<Ratio> {
         match self {
-            Self::Abm { counting, .. } | Self::Bshare { counting, .. } => counting.first_rtt_alpha,
-            Self::Fab { short_alpha, .. } => Some(*short_alpha),
-            Self::Dt(_) | Self::Cs | Self::Ib { .. } => None,
+            Self::Fab(fab) => Some(fab.short_alpha),
+            _ => self.first_rtt_alpha(),
         }
     }
 
     const fn min_bytes(&self) -> Option<Bytes> {
         match self {
-            Self::Bshare { min_bytes, .. } => Some(*min_bytes),
+            Self::Bshare(bshare) => Some(bshare.min_bytes),
             _ => None,
         }
     }
@@ -171,49 +128,47 @@ impl BufferManagement {
 impl Scenario {
     /// Returns the settings of every switch's buffer management.
     pub fn lossy_settings(&self) -> lossy::Settings {
-        let management = &self.switch.lossy.management;
-        let alphas = management.alphas().cloned().unwrap_or_default().by_priority();
-        let first = management.first_alpha();
-        let kind = match management {
-            BufferManagement::Dt(_) => lossy::Kind::DynamicThreshold,
-            BufferManagement::Cs => lossy::Kind::CompleteSharing,
-            BufferManagement::Abm { counting, .. } => {
-                lossy::Kind::Active(counting.congested.settings())
-            }
-            BufferManagement::Bshare { counting, min_bytes, .. } => lossy::Kind::Bshare {
-                congestion: counting.congested.settings(),
-                least_bytes: *min_bytes,
+        let lossy = &self.switch.lossy;
+        let alphas = lossy.alpha_by_priority().unwrap_or([default_alpha(); 8]);
+        let first = lossy.first_alpha();
+        let congestion = |congested: &Option<Congested>| {
+            congested.expect("a scenario has all defaults").settings()
+        };
+        let kind = match lossy {
+            Lossy::Dt(_) => lossy::Kind::DynamicThreshold,
+            Lossy::Cs(_) => lossy::Kind::CompleteSharing,
+            Lossy::Abm(abm) => lossy::Kind::Active(congestion(&abm.congested)),
+            Lossy::Bshare(bshare) => lossy::Kind::Bshare {
+                congestion: congestion(&bshare.congested),
+                least_bytes: bshare.min_bytes,
             },
-            BufferManagement::Fab { short_bytes, flow_table, .. } => {
-                lossy::Kind::FlowAware { short_bytes: *short_bytes, flows: flow_table.settings() }
-            }
-            BufferManagement::Ib { fair_dropping, prioritisation, flow_table, .. } => {
-                lossy::Kind::Intelligent {
-                    fair_dropping: fair_dropping.settings(),
-                    prioritisation: prioritisation.map(Prioritisation::settings),
-                    flows: flow_table.settings(),
-                }
-            }
+            Lossy::Fab(fab) => lossy::Kind::FlowAware {
+                short_bytes: fab.short_bytes,
+                flows: fab.flow_table.settings(),
+            },
+            Lossy::Ib(ib) => lossy::Kind::Intelligent {
+                fair_dropping: ib.fair_dropping.settings(),
+                prioritisation: ib.prioritisation.map(Prioritisation::settings),
+                flows: ib.flow_table.settings(),
+            },
         };
         lossy::Settings {
             kind,
             alphas: alphas.map(fraction),
             first_alphas: alphas.map(|alpha| fraction(first.unwrap_or(alpha))),
             period: self.lossy_period().map(Picos::to_nanos_ceil),
-            codel: self.switch.lossy.codel.map(CoDel::settings),
+            codel: lossy.codel().map(CoDel::settings),
         }
     }
 
     /// Returns the period in which congested queues are counted, if they are.
     pub fn lossy_period(&self) -> Option<Picos> {
-        let counting = self.switch.lossy.management.counting()?;
-        Some(counting.period.at(self.longest_round_trip))
+        Some(self.switch.lossy.period()?.at(self.longest_round_trip))
     }
 
     /// Returns true if a default depends on the longest round trip.
     pub(super) fn counts_each_round_trip(&self) -> bool {
-        let counting = self.switch.lossy.management.counting();
-        counting.is_some_and(|counting| counting.period == LossyPeriod::RoundTrip)
+        self.switch.lossy.period() == Some(LossyPeriod::RoundTrip)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use units::Picos;
 
-use super::flows::{FlowsEntry, Workload};
+use super::flow_keys::Workload;
+use super::flows::FlowsEntry;
 use super::transport::Transport;
 use super::{Scenario, Source, Stop};
 
@@ -22,7 +23,11 @@ impl Scenario {
         self.sources.truncate(kept);
         self.sources.push(Source::Listed([].into()));
         self.workloads.truncate(kept);
-        let list = Workload::List { label: ON_DEMAND.to_owned(), file: String::new() };
+        let list = Workload::List {
+            label: Some(ON_DEMAND.to_owned()),
+            file: String::new(),
+            transport: None,
+        };
         self.workloads.push(FlowsEntry { workload: list, transport: None });
         self.transports.add_hosts_own(kept);
         self.flow_routes.add_classless(kept, is_tcp);
@@ -32,7 +37,7 @@ impl Scenario {
         self.flows = super::MaterialisedFlows::default();
         (self.duration, self.stop) = (MAX_LIFE, Stop::Done);
         if !leaves_results {
-            self.results.window = None;
+            self.results.without_window();
             self.results.queue_period = SAMPLES;
         }
         self

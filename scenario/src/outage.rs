@@ -33,29 +33,28 @@ pub struct Outage {
     pub flap: Option<Flap>,
 }
 
-/// Periodic outage of a wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Periodic outage of a wire, from the start of the fault to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "FlapKeys")]
 pub struct Flap {
-    /// Time from one time that the wire goes down to the next.
+    /// Time from one time that the wire goes down to the next, at least "1us".
     pub period: Picos,
-    /// Time for which the wire stays down; above zero and less than the period.
-    pub down_for: Picos,
+    /// Time for which the wire stays down in each period. Default: half the period.
+    pub down_for: Option<Picos>,
 }
 
-/// Periodic outage of a wire, from the start of the fault to its end.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FlapKeys {
-    /// Time from one time that the wire goes down to the next, at least "1us".
-    pub(super) period: Picos,
-    /// Time for which the wire stays down in each period. Default: half the period.
-    pub(super) down_for: Option<Picos>,
+impl Flap {
+    /// Returns the time for which the wire stays down in each period.
+    pub fn down_for(self) -> Picos {
+        self.down_for.unwrap_or(Picos(self.period.0 / 2))
+    }
 }
 
 impl Outage {
     /// Returns true if the wire is down.
     pub fn is_down(&self, at: Picos) -> bool {
-        let in_period = |flap: Flap| (at.0 - self.span.from.0) % flap.period.0 < flap.down_for.0;
+        let in_period = |flap: Flap| (at.0 - self.span.from.0) % flap.period.0 < flap.down_for().0;
         self.span.contains(at) && self.flap.is_none_or(in_period)
     }
 
@@ -65,9 +64,10 @@ impl Outage {
         if now < from {
             return Some(from);
         }
-        let change = flap.map_or(until, |Flap { period, down_for }| {
+        let change = flap.map_or(until, |flap| {
+            let period = flap.period;
             let begun = Picos(now.0 - (now.0 - from.0) % period.0);
-            let up = begun + down_for;
+            let up = begun + flap.down_for();
             if now < up { up } else { begun + period }
         });
         (now < until && change.min(until) < Picos::MAX).then(|| change.min(until))
@@ -80,7 +80,7 @@ mod tests {
 
     const FLAPPING: Outage = Outage {
         span: Span { from: Picos(10), until: Picos(33) },
-        flap: Some(Flap { period: Picos(10), down_for: Picos(4) }),
+        flap: Some(Flap { period: Picos(10), down_for: Some(Picos(4)) }),
     };
 
     #[test]

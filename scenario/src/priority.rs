@@ -140,21 +140,7 @@ impl JsonSchema for Priorities {
 
 /// A priority, or `"none"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OptionalPriority(pub(super) Option<u8>);
-
-impl OptionalPriority {
-    #[expect(
-        clippy::ref_option,
-        clippy::trivially_copy_pass_by_ref,
-        reason = "serde hands a reference to the field"
-    )]
-    pub(super) fn serialize_plain<S: Serializer>(
-        value: &Option<u8>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        Self(*value).serialize(out)
-    }
-}
+pub struct OptionalPriority(pub Option<u8>);
 
 impl Serialize for OptionalPriority {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {

@@ -63,47 +63,50 @@ impl JsonSchema for QueryRate {
 
 /// Bytes of an incast: a size, or a fraction of a switch's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TotalKeys {
+pub enum Total {
+    /// A size.
     Bytes(Bytes),
+    /// A fraction of the buffer of the receiver's switch.
     OfBuffer(Probability),
 }
 
 /// Fraction of the buffer of the receiver's switch.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct OfBufferKeys {
+#[schemars(rename = "OfBufferKeys")]
+struct OfBuffer {
     /// Fraction, above 0, up to 1.
     of_buffer: Probability,
 }
 
-impl<'de> Deserialize<'de> for TotalKeys {
+impl<'de> Deserialize<'de> for Total {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> Visitor<'de> for Reader {
-            type Value = TotalKeys;
+            type Value = Total;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 write!(f, "a size such as \"1MB\", or a part of the buffer: {{ of_buffer = 0.3 }}")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<TotalKeys, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<Total, E> {
                 let size = Bytes::deserialize(StrDeserializer::<E>::new(text))?;
-                Ok(TotalKeys::Bytes(size))
+                Ok(Total::Bytes(size))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<TotalKeys, A::Error> {
-                let keys = OfBufferKeys::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(TotalKeys::OfBuffer(keys.of_buffer))
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Total, A::Error> {
+                let keys = OfBuffer::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Total::OfBuffer(keys.of_buffer))
             }
         }
         input.deserialize_any(Reader)
     }
 }
 
-impl JsonSchema for TotalKeys {
+impl JsonSchema for Total {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Total".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "oneOf": [generator.subschema_for::<Bytes>(), generator.subschema_for::<OfBufferKeys>()],
+            "oneOf": [generator.subschema_for::<Bytes>(), generator.subschema_for::<OfBuffer>()],
         })
     }
 }
@@ -144,14 +147,14 @@ impl Expansion<'_> {
     pub(super) fn part_of_total(
         &self,
         path: &str,
-        total: TotalKeys,
+        total: Total,
         (degree, flows): (Degree, Option<u32>),
         receivers: &[HostId],
     ) -> Result<Bytes, ScenarioError> {
         let at = format!("{path}.total");
         let total = match total {
-            TotalKeys::Bytes(bytes) => bytes,
-            TotalKeys::OfBuffer(part) => {
+            Total::Bytes(bytes) => bytes,
+            Total::OfBuffer(part) => {
                 let bytes = u128::from(self.buffer_of(&at, receivers)?.0);
                 let part = bytes * u128::from(part.millionths) / 1_000_000;
                 Bytes(part.try_into().expect("a part of a buffer"))
@@ -175,7 +178,7 @@ impl Expansion<'_> {
 
     /// Returns the buffer of the receivers' switches, which must be equal.
     fn buffer_of(&self, at: &str, receivers: &[HostId]) -> Result<Bytes, ScenarioError> {
-        let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer;
+        let of_host = |&host: &HostId| self.switch_kinds.at(self.fabric.edge(host)).buffer();
         let buffers = || receivers.iter().map(of_host);
         match (buffers().min(), buffers().max()) {
             (Some(least), Some(most)) if least < most => {

@@ -9,7 +9,7 @@ use super::quantity;
 use super::report::ScenarioError;
 use super::transport::Place;
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ReliabilityKey {
     #[default]

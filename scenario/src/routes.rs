@@ -219,7 +219,7 @@ impl ResolvedRoutes {
                         name(from),
                         name(to)
                     ),
-                    "switches tell them apart by that port alone: give them different ones, or routes for the pair",
+                    "switches distinguish them by that port alone: give them different ones, or routes for the pair",
                 ),
             };
             document.error(&format!("flows.{workload}"), &title, help)

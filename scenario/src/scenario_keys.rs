@@ -12,17 +12,18 @@ use workload::MaterialisedFlows;
 use crate::capture::Capture;
 use crate::datapath::Datapath;
 use crate::document::Document;
-use crate::expect::ExpectKeys;
-use crate::fault_keys::{FaultKeys, FaultPlace};
+use crate::fault::FaultPlace;
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
+use crate::schema::in_words;
 use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
+use crate::transport::TransportKeys;
 use crate::transports::Transports;
 use crate::unused_routes::UnusedRoute;
 use crate::{
-    Clock, ReadFile, Scenario, Shape, Stop, Switch, flow_keys, frames, host, results, storm,
-    switch, telemetry, topology_keys,
+    Clock, Expectation, Fault, Frames, Host, ReadFile, Results, Scenario, Shape, Stop, Storm,
+    Switch, Workload, telemetry,
 };
 
 /// A scenario of xoff. Quantities are texts with a unit, such as "100Gbps", "10us" and "2MB".
@@ -51,22 +52,25 @@ pub struct ScenarioKeys {
     #[serde(default)]
     pub datapath: Datapath,
     /// Shape of the fabric.
-    pub topology: topology_keys::TopologyKeys,
+    pub topology: Shape,
     /// Configuration of every switch.
     #[serde(default)]
-    pub switch: switch::SwitchKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub switch: Switch,
     /// Values of some switches that differ from `switch`. Default: none.
     #[serde(default)]
     pub switches: Vec<SwitchesEntry>,
     /// Configuration of every host.
     #[serde(default)]
-    pub host: host::HostKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub host: Host<TransportKeys>,
     /// Accounted lengths of frames.
     #[serde(default)]
-    pub frames: frames::FramesKeys,
+    pub frames: Frames,
     /// Traffic between hosts; at least one entry.
     #[serde(default)]
-    pub flows: Vec<flow_keys::WorkloadKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub flows: Vec<Workload>,
     /// Next hops of switches that override the shortest paths. Default: none.
     #[serde(default)]
     pub routes: Vec<RouteEntry>,
@@ -75,16 +79,20 @@ pub struct ScenarioKeys {
     pub captures: Vec<Capture>,
     /// Deliberate faults on wires. Default: none.
     #[serde(default)]
-    pub faults: Vec<FaultKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub faults: Vec<Fault>,
     /// Hosts that pause their switch continuously. Default: none.
     #[serde(default)]
-    pub storms: Vec<storm::StormKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub storms: Vec<Storm>,
     /// Tables and files that the run writes.
     #[serde(default)]
-    pub results: results::ResultsKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub results: Results,
     /// Conditions on the results. Default: none.
     #[serde(default)]
-    pub expect: Vec<ExpectKeys>,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub expect: Vec<Expectation>,
 }
 
 /// Maximum seed, the largest integer of TOML.
@@ -104,21 +112,23 @@ pub const fn default_duration() -> Picos {
 impl ScenarioKeys {
     /// Resolves the keys into a scenario.
     pub fn resolve(
-        self,
+        mut self,
         path: &Path,
         document: &Document<'_>,
         read: &ReadFile<'_>,
         needs_flows: NeedsFlows,
     ) -> Result<Scenario, ScenarioError> {
         self.check_bounds(document)?;
-        let (shape, mut fabric) = self.topology.resolve(document)?;
+        let mut fabric = self.topology.complete(document)?;
+        let shape = self.topology;
         let routes = ResolvedRoutes::new(&self.routes, &shape, &fabric, document)?;
         set_routes(&mut fabric, &routes, document)?;
         let duration = self.duration;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let (switch, switch_kinds, switches) =
-            resolve_switches(self.switch, self.switches, &shape, &fabric, document)?;
-        let mut host = self.host.resolve(switch.scheduler, document)?;
+        let (switch_kinds, switches) =
+            resolve_switches(&mut self.switch, self.switches, &shape, &fabric, document)?;
+        let switch = self.switch;
+        let mut host = self.host.complete(switch.scheduler, document)?;
         let expansion = Expansion {
             document,
             fabric: &fabric,
@@ -139,28 +149,25 @@ impl ScenarioKeys {
         set_routes(&mut fabric, &routes, document)?;
         telemetry::set_rooms(&mut host, &mut workloads, &fabric, document)?;
         let transports = Transports::new(&host, &workloads, document)?;
-        let results = {
-            let labels = flows::labels(&workloads, &sources);
-            self.results.resolve(&labels, &fabric, (duration, self.stop), document)?
-        };
+        let labels = flows::labels(&workloads, &sources);
+        self.results.complete(&labels, &fabric, (duration, self.stop), document)?;
         for (number, capture) in self.captures.iter().enumerate() {
             capture.check(&format!("captures.{number}"), &fabric, document)?;
         }
         let needs_flows = needs_flows == NeedsFlows::Yes;
         let lasts = needs_flows.then_some(duration);
-        let resolve_fault = |(number, keys): (usize, FaultKeys)| {
-            let path = &format!("faults.{number}");
-            keys.resolve(&FaultPlace { path, fabric: &fabric, duration: lasts, document })
-        };
-        let faults = self.faults.into_iter().enumerate().map(resolve_fault);
-        let resolve_storm = |(number, keys): (usize, storm::StormKeys)| {
+        for (number, storm) in self.storms.iter_mut().enumerate() {
             let path = format!("storms.{number}");
-            keys.resolve(&path, switch.lossless, lasts, &fabric, document)
-        };
-        let storms = self.storms.into_iter().enumerate().map(resolve_storm);
-        let storms = storms.collect::<Result<_, _>>()?;
+            storm.complete(&path, switch.lossless, lasts, &fabric, document)?;
+        }
+        let name = run_name(self.name, path, document)?;
+        self.frames.check(document)?;
+        for (number, fault) in self.faults.iter_mut().enumerate() {
+            let path = &format!("faults.{number}");
+            fault.complete(&FaultPlace { path, fabric: &fabric, duration: lasts, document })?;
+        }
         let mut scenario = Scenario {
-            name: run_name(self.name, path, document)?,
+            name,
             seed: self.seed,
             duration,
             stop: self.stop,
@@ -170,13 +177,13 @@ impl ScenarioKeys {
             switch,
             switches,
             host,
-            frames: self.frames.resolve(document)?,
+            frames: self.frames,
             workloads,
             routes: self.routes,
             captures: self.captures,
-            faults: faults.collect::<Result<_, _>>()?,
-            storms,
-            results,
+            faults: self.faults,
+            storms: self.storms,
+            results: self.results,
             expectations: Vec::new(),
             fabric,
             switch_kinds,
@@ -200,7 +207,8 @@ impl ScenarioKeys {
         scenario.check_faults(document)?;
         scenario.check_buffers(document)?;
         scenario.check_lossy(needs_flows, document)?;
-        scenario.expectations = ExpectKeys::resolve_all(self.expect, &scenario, document)?;
+        Expectation::complete_all(&mut self.expect, &scenario, document)?;
+        scenario.expectations = self.expect;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
         Ok(scenario)
     }
@@ -247,19 +255,19 @@ fn run_name(
     Err(document.error("name", &title, help))
 }
 
-/// Returns the configuration of all switches, the configuration of each, and the entries that set it.
+/// Completes the configuration of all switches, and returns the configuration of each and the entries that set it.
 fn resolve_switches(
-    keys: switch::SwitchKeys,
+    switch: &mut Switch,
     entries: Vec<SwitchesEntry>,
     shape: &Shape,
     fabric: &Fabric,
     document: &Document<'_>,
-) -> Result<(Switch, SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
-    let buffer = keys.buffer;
+) -> Result<(SwitchKinds, Vec<SwitchesEntry>), ScenarioError> {
+    let buffer = switch.buffer;
     let rates = PortRates::new(shape);
-    let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, keys.ports));
-    let switch = keys.resolve(usual, &shape.rates(), document)?;
-    let kinds = SwitchKinds::new(&entries, &switch, (buffer, &rates), fabric, document)?;
-    let entries = kinds.settled(entries, &switch, buffer, fabric);
-    Ok((switch, kinds, entries))
+    let usual = buffer.at(rates.at(&fabric.switch(SwitchId(0)).name, switch.ports));
+    switch.complete(usual, &shape.rates(), document)?;
+    let kinds = SwitchKinds::new(&entries, switch, (buffer, &rates), fabric, document)?;
+    let entries = kinds.settled(entries, switch, buffer, fabric);
+    Ok((kinds, entries))
 }

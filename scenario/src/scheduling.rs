@@ -5,7 +5,7 @@ use workload::Length;
 
 use super::Scenario;
 use super::document::Document;
-use super::flows::Workload;
+use super::flow_keys::Workload;
 use super::report::ScenarioError;
 use super::switch::Scheduler;
 use super::transport::Transport;
@@ -13,17 +13,17 @@ use super::transport::Transport;
 /// Returns the default order of NICs at switches with this scheduler.
 pub(super) const fn usual_at(switch: Scheduler) -> NicScheduler {
     match switch {
-        Scheduler::Srf => NicScheduler::ShortestRemaining,
+        Scheduler::Srf {} => NicScheduler::ShortestRemaining,
         Scheduler::Strict { .. } => NicScheduler::Strict,
-        Scheduler::Dwrr { .. } | Scheduler::RoundRobin => NicScheduler::RoundRobin,
+        Scheduler::Dwrr { .. } | Scheduler::RoundRobin {} => NicScheduler::RoundRobin,
     }
 }
 
 impl Scenario {
     /// Checks that flows have a size, which scheduling by remaining size needs.
     pub(super) fn check_scheduling(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let at_nics = self.host.scheduler == NicScheduler::ShortestRemaining;
-        if self.switch.scheduler != Scheduler::Srf && !at_nics {
+        let at_nics = self.host.scheduler() == NicScheduler::ShortestRemaining;
+        if self.switch.scheduler != (Scheduler::Srf {}) && !at_nics {
             return Ok(());
         }
         for (number, entry) in self.workloads.iter().enumerate() {
@@ -49,14 +49,16 @@ impl Scenario {
 fn has_no_size(workload: &Workload) -> bool {
     match workload {
         Workload::LongLived { .. } => true,
-        Workload::Permutation(all) | Workload::AllToAll(all) => all.bytes == Length::Unlimited,
+        Workload::Permutation { bytes, .. } | Workload::AllToAll { bytes, .. } => {
+            bytes.0 == Length::Unlimited
+        }
         Workload::One { .. }
         | Workload::Incast { .. }
         | Workload::List { .. }
-        | Workload::Poisson(_)
+        | Workload::Poisson { .. }
         | Workload::Lognormal { .. }
         | Workload::PeriodicIncast(_)
         | Workload::PoissonIncast(_)
-        | Workload::Split(_) => false,
+        | Workload::Split { .. } => false,
     }
 }

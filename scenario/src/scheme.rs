@@ -5,14 +5,14 @@
 //!
 //! # Adding a scheme
 //!
-//! A variant of `SchemeKeys` and of [`Scheme`] here, with a file of its own for their types and checks. The compiler
+//! A variant of [`Scheme`] here, with a file of its own for its settings and checks. The compiler
 //! reports the matches that need an arm. It does not report functions and lists that name single schemes:
 //!
-//! - `SchemeKeys::has_victims`, and `Scheme::victims_path` in `spfc.rs`,
-//! - `SchemeKeys::pauses_parts`,
+//! - `Scheme::has_victims`, and `Scheme::victims_path` in `spfc.rs`,
+//! - `Scheme::pauses_parts`,
 //! - `Scheme::has_port_headroom` and `Scheme::pools_headroom` in `reserve.rs`,
 //! - [`Switch::headroom_advice`], if packets are dropped at a limit of the scheme,
-//! - [`Switch::thresholds_are_of_ports`] and [`Switch::sends_rates`], if the scheme is a [`PauseRule`],
+//! - [`Switch::thresholds_are_of_ports`] and [`Switch::sends_rates`], if the scheme is a relative of PFC (`Scheme::is_rule`),
 //! - `CONDITIONS` of `emulation/src/tables.rs`, if a table depends on the scheme,
 //! - the scenarios that `tests/src/fabric/drawn.rs` draws.
 
@@ -22,6 +22,7 @@ mod dsh;
 mod ofc;
 mod old_keys;
 mod pause_rule;
+mod power_of_two;
 mod reserve;
 mod spfc;
 
@@ -34,8 +35,9 @@ use units::{Bytes, Picos};
 use super::Scenario;
 use super::document::Document;
 use super::flow_queues::FlowQueues;
-use super::headroom::{Headroom, PowerOfTwo};
-use super::priority::Priorities;
+use super::headroom::Headroom;
+use super::kind::by_kind;
+use super::priority::{Priorities, Priority};
 use super::ratio::Ratio;
 use super::report::ScenarioError;
 use super::switch::Switch;
@@ -45,54 +47,16 @@ pub use bfc::{Assignment, Bfc, QueuePauses};
 pub use dsh::{Dsh, Estimation};
 pub use ofc::Ofc;
 pub(super) use old_keys::OldKeys;
-pub use pause_rule::{MeanOf, PauseRule};
+pub use pause_rule::MeanOf;
 pub use spfc::{Spfc, StateOf, Victims};
 
-use bfc::BfcKeys;
-use dsh::DshKeys;
-use ofc::OfcKeys;
-use spfc::SpfcKeys;
-
-/// Scheme of the switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Scheme {
-    /// PFC.
-    Pfc,
-    /// PFC with one pool of headroom for all lossless ingress queues, smaller than the sum of their headroom.
-    Oversubscribed {
-        /// Divisor of DSH's `B_h` (Eq. 3) that gives the size of the pool; at least 1.
-        ratio: Ratio,
-    },
-    /// Dynamic and shared headroom, with insurance headroom for each port.
-    Dsh(Dsh),
-    /// Backpressure Flow Control (Goyal et al., NSDI 2022).
-    Bfc(Bfc),
-    /// Selective-PFC (Huang et al., IEEE/ACM Transactions on Networking, 2024).
-    Spfc(Spfc),
-    /// Original congestion-based fine-grained priority Flow Control (Xiao et al.).
-    Ofc(Ofc),
-    /// A relative of PFC.
-    #[serde(untagged)]
-    Rule(PauseRule),
-}
-
-/// Parameters of flow pauses, equal at all switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowPauses {
-    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused.
-    pub thresholds: [Bytes; 3],
-    /// Entries of a port's flow table.
-    pub flow_entries: u32,
-    /// Size of a port's flow table.
-    pub flow_table: Bytes,
-}
+pub use power_of_two::{LeftShift, RightShift};
 
 /// Scheme of the switches: the rules by which they admit packets and pause their neighbours.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind")]
-pub(super) enum SchemeKeys {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
+#[schemars(tag = "kind", rename = "SchemeKeys")]
+pub enum Scheme {
     /// PFC: an ingress queue pauses above `X_off` of `threshold`, and packets that arrive after its PAUSE use its
     /// headroom.
     Pfc {},
@@ -107,20 +71,20 @@ pub(super) enum SchemeKeys {
     /// Dynamic and shared headroom (DSH): congested queues take headroom from the shared pool, and each port has
     /// insurance headroom for the packets that do not fit there: as much as `headroom` gives a queue, which is also the
     /// maximum estimate for a queue (Phi). Needs headroom of kind "sih".
-    Dsh(DshKeys),
+    Dsh(Dsh),
     /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022). Each flow gets a queue. If that queue grows too long,
     /// the switch pauses the queue at its neighbour from which the flow comes. PFC protects lossless priorities beneath
     /// BFC; packets of lossy priorities are dropped when the buffer is full. Needs headroom of kind "sih".
-    Bfc(BfcKeys),
+    Bfc(Bfc),
     /// Selective-PFC (SPFC): DT for normal ports, and the whole shared buffer for victims, which are ports whose
     /// packets depart fast. A port that pauses its neighbour is normal until it resumes. Needs `threshold` of kind "dt",
     /// whose default alpha is then "2".
-    Spfc(SpfcKeys),
+    Spfc(Spfc),
     /// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.). A switch sends its neighbour
     /// the names of congested flows, and the neighbour keeps their packets in a backup queue while other packets pass.
     /// If congestion comes from beyond an egress port, the switch names only flows that this port's neighbour has
     /// named. From `xoff` on PFC pauses the class. Needs `threshold` of kind "static" and headroom of kind "sih".
-    Ofc(OfcKeys),
+    Ofc(Ofc),
     /// caPFC, as OFC describes it: a fixed threshold of egress queues on top of PFC.
     #[serde(rename = "capfc")]
     CaPfc {
@@ -154,7 +118,7 @@ pub(super) enum SchemeKeys {
         interval: Picos,
         /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
         #[serde(default = "pause_rule::default_weight")]
-        weight: Ratio,
+        weight: RightShift,
     },
     /// G-PFC, as OFC describes it: low priorities pause first. All its thresholds, including X_off and X_on, apply to
     /// the sum of an ingress port's lossless priorities.
@@ -190,20 +154,33 @@ pub(super) enum SchemeKeys {
     },
 }
 
+by_kind!(Scheme);
+
+/// Parameters of flow pauses, equal at all switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPauses {
+    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused.
+    pub thresholds: [Bytes; 3],
+    /// Entries of a port's flow table.
+    pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
+}
+
 const fn default_ratio() -> Ratio {
     Ratio::new(5, 4)
 }
 
-impl Default for SchemeKeys {
+impl Default for Scheme {
     fn default() -> Self {
         Self::Pfc {}
     }
 }
 
-impl SchemeKeys {
+impl Scheme {
     /// Returns true if normal ports have DT thresholds with SPFC's alpha.
     pub(super) const fn has_victims(&self) -> bool {
-        matches!(self, Self::Spfc(_)) || matches!(self, Self::Dsh(dsh) if dsh.has_victims())
+        matches!(self, Self::Spfc(_) | Self::Dsh(Dsh { victims: Some(_), .. }))
     }
 
     /// Returns true if the scheme pauses single queues or flows.
@@ -211,34 +188,45 @@ impl SchemeKeys {
         matches!(self, Self::Bfc(_) | Self::Ofc(_))
     }
 
-    pub(super) fn resolve(
-        self,
-        lossless: Priorities,
-        document: &Document<'_>,
-    ) -> Result<Scheme, ScenarioError> {
+    /// Returns true for relatives of PFC: rules by which a queue pauses before it exceeds `X_off`.
+    const fn is_rule(&self) -> bool {
         match self {
-            Self::Pfc {} => Ok(Scheme::Pfc),
-            Self::Oversubscribed { ratio } if ratio.numerator < ratio.denominator => {
-                let title = format!("headroom that is oversubscribed {ratio} times");
-                let help = "a ratio of \"2\" sets aside half of the headroom; write 1 or more";
-                Err(document.error("switch.scheme.ratio", &title, help))
-            }
-            Self::Oversubscribed { ratio } => Ok(Scheme::Oversubscribed { ratio }),
-            Self::Dsh(keys) => keys.resolve(document).map(Scheme::Dsh),
-            Self::Bfc(keys) => keys.resolve(document).map(Scheme::Bfc),
-            Self::Spfc(keys) => keys.resolve(document).map(Scheme::Spfc),
-            Self::Ofc(keys) => keys.resolve(document).map(Scheme::Ofc),
             Self::CaPfc { .. }
             | Self::PPfcOfc { .. }
             | Self::PPfcPredict { .. }
             | Self::GPfc { .. }
             | Self::Gfc { .. }
-            | Self::GfcOfc { .. } => self.resolve_rule(lossless, document).map(Scheme::Rule),
+            | Self::GfcOfc { .. } => true,
+            Self::Pfc {}
+            | Self::Oversubscribed { .. }
+            | Self::Dsh(_)
+            | Self::Bfc(_)
+            | Self::Spfc(_)
+            | Self::Ofc(_) => false,
         }
     }
-}
 
-impl Scheme {
+    /// Adds defaults, and checks the keys.
+    pub(super) fn complete(
+        &mut self,
+        lossless: Priorities,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        match self {
+            Self::Oversubscribed { ratio } if ratio.numerator < ratio.denominator => {
+                let title = format!("headroom that is oversubscribed {ratio} times");
+                let help = "a ratio of \"2\" sets aside half of the headroom; write 1 or more";
+                Err(document.error("switch.scheme.ratio", &title, help))
+            }
+            Self::Pfc {} | Self::Oversubscribed { .. } => Ok(()),
+            Self::Dsh(dsh) => dsh.complete(document),
+            Self::Bfc(bfc) => bfc.check(document),
+            Self::Spfc(spfc) => spfc.complete(document),
+            Self::Ofc(ofc) => ofc.complete(document),
+            _ => self.check_rule(lossless, document),
+        }
+    }
+
     /// Returns the name of the scheme if it needs static headroom: a part of it shares headroom, or has been tried
     /// with nothing else.
     const fn needs_static_headroom(&self) -> Option<&'static str> {
@@ -247,39 +235,38 @@ impl Scheme {
             Self::Dsh(_) => Some("DSH"),
             Self::Bfc(_) => Some("BFC"),
             Self::Ofc(_) => Some("OFC"),
-            Self::Pfc | Self::Spfc(_) | Self::Rule(_) => None,
+            _ => None,
         }
     }
 
     /// Returns the name of the scheme's family in papers.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Pfc | Self::Oversubscribed { .. } => "PFC",
+            Self::Pfc {} | Self::Oversubscribed { .. } => "PFC",
             Self::Dsh(_) => "DSH",
             Self::Bfc(_) => "BFC",
             Self::Spfc(_) => "SPFC",
             Self::Ofc(_) => "OFC",
-            Self::Rule(rule) => rule.name(),
+            Self::CaPfc { .. } => "caPFC",
+            Self::PPfcOfc { .. } | Self::PPfcPredict { .. } => "P-PFC",
+            Self::GPfc { .. } => "G-PFC",
+            Self::Gfc { .. } | Self::GfcOfc { .. } => "GFC",
         }
     }
 
     /// Returns the priorities whose queues or flows are paused, and the queues of each at a port.
-    const fn paused_parts(&self) -> (Priorities, u8) {
+    const fn paused_parts(&self) -> (Priorities, u32) {
         match self {
             Self::Bfc(bfc) => (bfc.priorities, bfc.queues),
-            Self::Ofc(ofc) => (ofc.priorities, ofc::QUEUES),
-            Self::Pfc
-            | Self::Oversubscribed { .. }
-            | Self::Dsh(_)
-            | Self::Spfc(_)
-            | Self::Rule(_) => (Priorities(0), 0),
+            Self::Ofc(ofc) => (ofc.priorities, ofc::QUEUES as u32),
+            _ => (Priorities(0), 0),
         }
     }
 
     /// Returns the queues of each priority whose queues or flows are paused, in the form of [`Switch::flow_queues`].
     pub(super) fn flow_queues(&self) -> impl Iterator<Item = FlowQueues> + use<> {
         let (priorities, queues) = self.paused_parts();
-        priorities.iter().map(move |priority| FlowQueues { priority, queues })
+        priorities.iter().map(move |it| FlowQueues { priority: Priority(it), queues })
     }
 }
 
@@ -288,15 +275,8 @@ impl Switch {
     pub const fn spfc(&self) -> Option<Spfc> {
         match self.scheme {
             Scheme::Spfc(spfc) => Some(spfc),
-            Scheme::Dsh(Dsh { victims: Some(victims), .. }) => {
-                Some(Spfc { victims, state_of: StateOf::Port })
-            }
-            Scheme::Pfc
-            | Scheme::Oversubscribed { .. }
-            | Scheme::Dsh(Dsh { victims: None, .. })
-            | Scheme::Bfc(_)
-            | Scheme::Ofc(_)
-            | Scheme::Rule(_) => None,
+            Scheme::Dsh(Dsh { victims: Some(victims), .. }) => Some(Spfc::of_ports(victims)),
+            _ => None,
         }
     }
 
@@ -312,14 +292,6 @@ impl Switch {
     pub const fn ofc(&self) -> Option<&Ofc> {
         match &self.scheme {
             Scheme::Ofc(ofc) => Some(ofc),
-            _ => None,
-        }
-    }
-
-    /// Returns the rule by which a queue pauses before it exceeds `X_off`, if any.
-    pub const fn pause_rule(&self) -> Option<&PauseRule> {
-        match &self.scheme {
-            Scheme::Rule(rule) => Some(rule),
             _ => None,
         }
     }
@@ -353,7 +325,7 @@ impl Switch {
 
     /// Returns true if queues are paused and resumed by the bytes of all lossless queues of their port.
     pub const fn thresholds_are_of_ports(&self) -> bool {
-        matches!(self.pause_rule(), Some(PauseRule::GPfc { .. }))
+        matches!(self.scheme, Scheme::GPfc { .. })
     }
 
     /// Returns the priorities whose queues or flows the switch pauses one by one.
@@ -388,7 +360,7 @@ impl Scenario {
     /// Returns the scheme of a switch.
     pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
         match &self.switch.scheme {
-            Scheme::Pfc => SchemeSettings::Pfc,
+            Scheme::Pfc {} => SchemeSettings::Pfc,
             Scheme::Oversubscribed { .. } => SchemeSettings::Oversubscribed,
             Scheme::Dsh(dsh) => SchemeSettings::Dsh(
                 dsh.settings(self.switch.spfc().map(|it| self.spfc_settings(&it))),
@@ -396,9 +368,7 @@ impl Scenario {
             Scheme::Bfc(bfc) => SchemeSettings::Bfc(self.bfc_settings(bfc, switch)),
             Scheme::Spfc(spfc) => SchemeSettings::Spfc(self.spfc_settings(spfc)),
             Scheme::Ofc(ofc) => ofc.settings(self.static_xoff(switch)),
-            Scheme::Rule(rule) => {
-                rule.scheme(self.static_xoff(switch), Bytes(self.frame_time().overhead))
-            }
+            rule => rule.rule_settings(self.static_xoff(switch), Bytes(self.frame_time().overhead)),
         }
     }
 

@@ -2,164 +2,220 @@
 //!
 //! # Adding a topology
 //!
-//! A kind of `TopologyKeys` in `topology_keys.rs` and of `ShapeKind` here, which makes its `topology::Plan`. The
+//! A kind of `Shape` here, which makes its `topology::Plan`. The
 //! crate `topology` routes any plan and does not change. Not checked by the compiler: a test in `tests/shapes.rs`, and
 //! the kinds in README.md.
 
+mod errors;
+
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-use topology::{
-    FabricError, FailedLinkError, HostId, LinkEnd, MAX_HOSTS, MAX_NAME_LENGTH, MAX_PORTS,
-    MAX_SWITCHES, NodeKind, Plan, PlannedLink, PodCounts, SwitchId,
-};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use topology::{Fabric, FabricError, Plan, PlannedLink, PodCounts};
+use units::quantity::Propagation;
 use units::{BitsPerSecond, Picos};
 
-use super::document::{Document, suggestion};
+use super::document::Document;
+use super::kind::by_kind;
 use super::ratio::Ratio;
-use super::report::{ScenarioError, listed};
+use super::report::ScenarioError;
+use errors::explain_failed;
 
-/// Shape of the fabric, as the file describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shape {
-    /// Shape without failed links.
-    #[serde(flatten)]
-    pub kind: ShapeKind,
-    /// Links that are down, each by the names of its two ends.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failed_links: Vec<[String; 2]>,
-}
-
-/// A generator of fabrics, or a list of nodes and links.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum ShapeKind {
-    /// Hosts `h0..` on one switch `s0`.
+/// Shape of the fabric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
+#[schemars(tag = "kind", rename = "TopologyKeys")]
+pub enum Shape {
+    /// Hosts `h0..` on the ports of one switch, `s0`.
     Star {
-        /// Number of hosts.
+        /// Number of hosts, 1 to 256.
+        #[schemars(range(min = 1, max = 256))]
         hosts: u32,
         /// Rate and delay of every link.
         host_link: LinkSpeed,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
-    /// Hosts on two switches, `s0` and `s1`, and one link between the switches.
+    /// Hosts on two switches, `s0` and `s1`, and one link between the switches. Hosts on `s0` have the lower numbers.
     Dumbbell {
-        /// Number of hosts on `s0`.
+        /// Number of hosts on `s0`, 1 to 255.
+        #[schemars(range(min = 1, max = 255))]
         left: u32,
-        /// Number of hosts on `s1`, numbered after the hosts on `s0`.
+        /// Number of hosts on `s1`, 1 to 255.
+        #[schemars(range(min = 1, max = 255))]
         right: u32,
         /// Rate and delay of links between hosts and switches.
         host_link: LinkSpeed,
         /// Rate and delay of the link between the switches.
         bottleneck: LinkSpeed,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
-    /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`.
+    /// Leaves `leaf0..`, each with hosts and with a link to each of the spines `spine0..`. Host
+    /// `h0` is the first one on `leaf0`; a leaf's hosts and spines together are at most 256.
     LeafSpine {
-        /// Number of leaves.
+        /// Number of leaves, 1 to 256.
+        #[schemars(range(min = 1, max = 256))]
         leaves: u32,
-        /// Number of spines.
+        /// Number of spines, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
         spines: u32,
-        /// Number of hosts on each leaf; host `n` is on leaf `n / hosts_per_leaf`.
+        /// Number of hosts on each leaf, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
         hosts_per_leaf: u32,
         /// Rate and delay of links between hosts and leaves.
         host_link: LinkSpeed,
         /// Rate and delay of links between leaves and spines.
         fabric_link: LinkSpeed,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
-    /// `k` pods of `k/2` switches `edge0..` and `k/2` switches `agg0..`, and `k^2/4` switches
-    /// `core0..`.
+    /// A fat tree: `k` pods, each of `k/2` switches `edge0..` with hosts and `k/2` switches `agg0..`
+    /// above them, and `k^2/4` switches `core0..` between the pods.
     FatTree {
-        /// Ports of a switch in the non-blocking tree; even.
+        /// Ports of a switch in the non-blocking tree; even, from 2 up.
+        #[schemars(range(min = 2, max = 28))]
         k: u32,
-        /// Number of hosts for each uplink of an edge switch.
+        /// Number of hosts for each uplink of an edge switch: "1" is non-blocking at equal rates. A ratio that gives
+        /// `k/2` uplinks a whole number of hosts. Default "1".
+        #[serde(default = "non_blocking")]
         oversubscription: Ratio,
         /// Rate and delay of links between hosts and edge switches.
         host_link: LinkSpeed,
-        /// Rate and delay of links between edge and aggregation switches.
-        aggregation_link: LinkSpeed,
-        /// Rate and delay of links between aggregation and core switches.
-        core_link: LinkSpeed,
+        /// Rate and delay of links between edge and aggregation switches. Default: as `host_link`.
+        aggregation_link: Option<LinkSpeed>,
+        /// Rate and delay of links between aggregation and core switches. Default: as `aggregation_link`.
+        core_link: Option<LinkSpeed>,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
-    /// Pods of switches `tor0..` and `leaf0..`, and switches `spine0..` above all.
+    /// Pods of switches `tor0..` with hosts and `leaf0..` above them, and switches `spine0..` above all pods. Every ToR
+    /// has a link to every leaf of its pod, and every leaf to every spine. Host `h0` is the first one on `tor0`.
     Pods {
-        /// Numbers of pods, switches and hosts.
-        #[serde(flatten, with = "PodCountKeys")]
-        counts: PodCounts,
+        /// Number of pods, from 1 up; pods and leaves per pod multiplied are at most 256.
+        #[schemars(range(min = 1, max = 256))]
+        pods: u32,
+        /// Number of spines, from 1 up; with the ToRs of a pod at most 256.
+        #[schemars(range(min = 1, max = 255))]
+        spines: u32,
+        /// Number of leaves in each pod, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
+        leaves_per_pod: u32,
+        /// Number of ToRs in each pod, from 1 up.
+        #[schemars(range(min = 1, max = 255))]
+        tors_per_pod: u32,
+        /// Number of hosts on each ToR, from 1 up; with the leaves of a pod at most 256.
+        #[schemars(range(min = 1, max = 255))]
+        hosts_per_tor: u32,
         /// Rate and delay of links between hosts and ToRs.
         host_link: LinkSpeed,
-        /// Rate and delay of links between ToRs and leaves.
-        leaf_link: LinkSpeed,
-        /// Rate and delay of links between leaves and spines.
-        spine_link: LinkSpeed,
+        /// Rate and delay of links between ToRs and leaves. Default: as `host_link`.
+        leaf_link: Option<LinkSpeed>,
+        /// Rate and delay of links between leaves and spines. Default: as `leaf_link`.
+        spine_link: Option<LinkSpeed>,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`.
+        /// Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
-    /// Nodes and links listed one by one.
+    /// Nodes and links listed one by one. Names are unique, have 1 to 15 characters (letters, digits, `-`, `_`, `.`)
+    /// and start with a letter. Linux reserves `lo`, `all` and `default`.
     Custom {
-        /// Switch names.
+        /// Switch names, up to 1024.
         switches: Vec<String>,
-        /// Host names.
+        /// Host names, up to 4096. Each host has exactly one link, to a switch.
         hosts: Vec<String>,
-        /// Links; a node's ports are numbered in this order.
+        /// Links. A node's ports are numbered in the order of its links; a switch has up to 256. Several links may join
+        /// two switches: the wires of the first are `a->b` and `b->a`, the wires of the second `a->b#2` and `b->a#2`,
+        /// and so on.
         links: Vec<Link>,
+        /// Links that are down, each by the names of its two ends, such as `[["spine0", "leaf3"]]`. Of several links
+        /// between two switches, the last fails first. Default: none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(extend("default" = []))]
+        failed_links: Vec<[String; 2]>,
     },
+}
+
+by_kind!(Shape);
+
+/// Rate and delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LinkSpeedKeys")]
+pub struct LinkSpeed {
+    /// Rate in each direction, above zero.
+    pub rate: BitsPerSecond,
+    /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
+    #[serde(deserialize_with = "propagation")]
+    #[schemars(with = "Propagation")]
+    pub delay: Picos,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LinkKeys")]
+pub struct Link {
+    /// The node at one end.
+    pub a: String,
+    /// The node at the other end.
+    pub b: String,
+    /// Rate in each direction, above zero.
+    pub rate: BitsPerSecond,
+    /// Propagation delay, or the length of the cable, such as "40m", at 5 ns per metre.
+    #[serde(deserialize_with = "propagation")]
+    #[schemars(with = "Propagation")]
+    pub delay: Picos,
+}
+
+fn propagation<'de, D: Deserializer<'de>>(input: D) -> Result<Picos, D::Error> {
+    Propagation::deserialize(input).map(|Propagation(delay)| delay)
+}
+
+const fn non_blocking() -> Ratio {
+    Ratio::new(1, 1)
 }
 
 impl std::fmt::Display for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.kind {
-            ShapeKind::Star { .. } => write!(f, "star"),
-            ShapeKind::Dumbbell { left, right, .. } => write!(f, "dumbbell {left} + {right}"),
-            ShapeKind::LeafSpine { leaves, spines, .. } => {
+        match self {
+            Self::Star { .. } => write!(f, "star"),
+            Self::Dumbbell { left, right, .. } => write!(f, "dumbbell {left} + {right}"),
+            Self::LeafSpine { leaves, spines, .. } => {
                 write!(f, "leaf-spine {leaves} x {spines}")
             }
-            ShapeKind::FatTree { k, oversubscription, .. } => {
+            Self::FatTree { k, oversubscription, .. } => {
                 write!(f, "fat-tree k = {k}")?;
                 let blocking = oversubscription.numerator > oversubscription.denominator;
                 if blocking { write!(f, ", {oversubscription} to 1") } else { Ok(()) }
             }
-            ShapeKind::Pods { counts, .. } => write!(
+            Self::Pods { pods, tors_per_pod, leaves_per_pod, spines, .. } => write!(
                 f,
-                "{} pods of {} ToRs and {} leaves under {} spines",
-                counts.pods, counts.tors_per_pod, counts.leaves_per_pod, counts.spines
+                "{pods} pods of {tors_per_pod} ToRs and {leaves_per_pod} leaves under {spines} spines"
             ),
-            ShapeKind::Custom { .. } => write!(f, "custom"),
+            Self::Custom { .. } => write!(f, "custom"),
         }?;
-        match self.failed_links.len() {
+        match self.failed_links().len() {
             0 => Ok(()),
             1 => write!(f, ", 1 failed link"),
             count => write!(f, ", {count} failed links"),
         }
     }
-}
-
-/// Serialized form of [`PodCounts`].
-#[derive(Serialize)]
-#[serde(remote = "PodCounts")]
-struct PodCountKeys {
-    pods: u32,
-    spines: u32,
-    leaves_per_pod: u32,
-    tors_per_pod: u32,
-    hosts_per_tor: u32,
-}
-
-/// Rate and delay of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct LinkSpeed {
-    /// Rate in each direction.
-    pub rate: BitsPerSecond,
-    /// Propagation delay.
-    pub delay: Picos,
-}
-
-/// A link between two named nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Link {
-    /// One end.
-    pub a: String,
-    /// The other end.
-    pub b: String,
-    /// Rate and delay.
-    #[serde(flatten)]
-    pub speed: LinkSpeed,
 }
 
 impl LinkSpeed {
@@ -169,36 +225,99 @@ impl LinkSpeed {
 }
 
 impl Shape {
+    /// Returns the links that are down, each by the names of its two ends.
+    pub fn failed_links(&self) -> &[[String; 2]] {
+        match self {
+            Self::Star { failed_links, .. }
+            | Self::Dumbbell { failed_links, .. }
+            | Self::LeafSpine { failed_links, .. }
+            | Self::FatTree { failed_links, .. }
+            | Self::Pods { failed_links, .. }
+            | Self::Custom { failed_links, .. } => failed_links,
+        }
+    }
+
+    /// Adds defaults, checks the keys, and returns the fabric.
+    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<Fabric, ScenarioError> {
+        match self {
+            Self::FatTree {
+                k, oversubscription, host_link, aggregation_link, core_link, ..
+            } => {
+                check_fat_tree(*k, *oversubscription, document)?;
+                core_link.get_or_insert(*aggregation_link.get_or_insert(*host_link));
+            }
+            Self::Pods { host_link, leaf_link, spine_link, .. } => {
+                spine_link.get_or_insert(*leaf_link.get_or_insert(*host_link));
+            }
+            Self::Star { .. }
+            | Self::Dumbbell { .. }
+            | Self::LeafSpine { .. }
+            | Self::Custom { .. } => {}
+        }
+        above_zero(&self.counts(), document)?;
+        let mut plan = self.plan().map_err(|error| self.explain(&error, document))?;
+        if !self.failed_links().is_empty() {
+            // Reports errors of the shape itself before errors of failed links.
+            Fabric::build(&plan).map_err(|error| self.explain(&error, document))?;
+            plan.fail_links(self.failed_links())
+                .map_err(|error| explain_failed(&error, &plan, document))?;
+        }
+        Fabric::build(&plan).map_err(|error| self.explain(&error, document))
+    }
+
+    /// Returns the keys with a number of nodes, apart from `k`.
+    fn counts(&self) -> Vec<(&'static str, u32)> {
+        match *self {
+            Self::Star { hosts, .. } => vec![("hosts", hosts)],
+            Self::Dumbbell { left, right, .. } => vec![("left", left), ("right", right)],
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, .. } => {
+                vec![("leaves", leaves), ("spines", spines), ("hosts_per_leaf", hosts_per_leaf)]
+            }
+            Self::Pods { pods, spines, leaves_per_pod, tors_per_pod, hosts_per_tor, .. } => vec![
+                ("pods", pods),
+                ("spines", spines),
+                ("leaves_per_pod", leaves_per_pod),
+                ("tors_per_pod", tors_per_pod),
+                ("hosts_per_tor", hosts_per_tor),
+            ],
+            Self::FatTree { .. } | Self::Custom { .. } => Vec::new(),
+        }
+    }
+
     /// Returns the number of links between two nodes, including failed ones.
     pub(super) fn links_between(&self, a: &str, b: &str) -> usize {
-        let plan = self.kind.plan().expect("the shape is a fabric");
+        let plan = self.plan().expect("the shape is a fabric");
         let ends = |link: &&PlannedLink| [(a, b), (b, a)].contains(&(&link.a, &link.b));
         plan.links.iter().filter(ends).count()
     }
 
     /// Returns the rates of all links, including failed ones.
     pub(super) fn rates(&self) -> BTreeSet<BitsPerSecond> {
-        let plan = self.kind.plan().expect("the shape is a fabric");
+        let plan = self.plan().expect("the shape is a fabric");
         plan.links.iter().map(|link| link.rate).collect()
     }
-}
 
-impl ShapeKind {
     /// Returns nodes and links, including links that are down.
     ///
     /// # Errors
     /// If the shape is not a valid fabric. For a [`Scenario`](crate::Scenario) this cannot happen.
     pub fn plan(&self) -> Result<Plan, FabricError> {
         match self {
-            Self::Star { hosts, host_link } => Plan::star(*hosts, host_link.rate, host_link.delay),
-            Self::Dumbbell { left, right, host_link, bottleneck } => {
+            Self::Star { hosts, host_link, .. } => {
+                Plan::star(*hosts, host_link.rate, host_link.delay)
+            }
+            Self::Dumbbell { left, right, host_link, bottleneck, .. } => {
                 Plan::dumbbell(*left, *right, host_link.pair(), bottleneck.pair())
             }
-            Self::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link } => {
+            Self::LeafSpine { leaves, spines, hosts_per_leaf, host_link, fabric_link, .. } => {
                 let (host_link, fabric_link) = (host_link.pair(), fabric_link.pair());
                 Plan::leaf_spine(*leaves, *spines, *hosts_per_leaf, host_link, fabric_link)
             }
-            Self::FatTree { k, oversubscription, host_link, aggregation_link, core_link } => {
+            Self::FatTree {
+                k, oversubscription, host_link, aggregation_link, core_link, ..
+            } => {
+                let aggregation_link = aggregation_link.unwrap_or(*host_link);
+                let core_link = core_link.unwrap_or(aggregation_link);
                 // Numbers above the maximum of a switch's ports are refused later.
                 let hosts = oversubscription.scale(u64::from(k / 2));
                 Plan::fat_tree(
@@ -209,10 +328,29 @@ impl ShapeKind {
                     core_link.pair(),
                 )
             }
-            Self::Pods { counts, host_link, leaf_link, spine_link } => {
-                Plan::pods(*counts, host_link.pair(), leaf_link.pair(), spine_link.pair())
+            Self::Pods {
+                pods,
+                spines,
+                leaves_per_pod,
+                tors_per_pod,
+                hosts_per_tor,
+                host_link,
+                leaf_link,
+                spine_link,
+                ..
+            } => {
+                let counts = PodCounts {
+                    pods: *pods,
+                    spines: *spines,
+                    leaves_per_pod: *leaves_per_pod,
+                    tors_per_pod: *tors_per_pod,
+                    hosts_per_tor: *hosts_per_tor,
+                };
+                let leaf_link = leaf_link.unwrap_or(*host_link);
+                let spine_link = spine_link.unwrap_or(leaf_link);
+                Plan::pods(counts, host_link.pair(), leaf_link.pair(), spine_link.pair())
             }
-            Self::Custom { switches, hosts, links } => Ok(Plan {
+            Self::Custom { switches, hosts, links, .. } => Ok(Plan {
                 hosts: hosts.clone(),
                 switches: switches.clone(),
                 links: links
@@ -220,167 +358,41 @@ impl ShapeKind {
                     .map(|link| PlannedLink {
                         a: link.a.clone(),
                         b: link.b.clone(),
-                        rate: link.speed.rate,
-                        delay: link.speed.delay,
+                        rate: link.rate,
+                        delay: link.delay,
                     })
                     .collect(),
             }),
         }
     }
-
-    /// Returns an error at the key that caused it, with advice.
-    pub(super) fn explain(&self, error: &FabricError, document: &Document<'_>) -> ScenarioError {
-        let (path, help) = match error {
-            FabricError::Name { node, .. } => (
-                node_path(*node),
-                format!(
-                    "write 1 to {MAX_NAME_LENGTH} letters, digits, `-`, `_` or `.`, a letter first"
-                ),
-            ),
-            FabricError::DuplicateName { node, .. } => {
-                (node_path(*node), "hosts and switches share one set of names".into())
-            }
-            FabricError::UnknownNode { link, end, name } => {
-                let end = if *end == LinkEnd::A { "a" } else { "b" };
-                let help = suggestion(name, "the nodes are", self.node_names());
-                (format!("links.{link}.{end}"), help)
-            }
-            FabricError::SelfLink { link, .. } => {
-                (format!("links.{link}.b"), "write the name of another node".into())
-            }
-            FabricError::InterfaceName { link, .. } => (
-                format!("links.{link}"),
-                "give the node a shorter name: `#` and the link's number follow it".into(),
-            ),
-            FabricError::HostToHost { link, .. } => {
-                (format!("links.{link}"), "put a switch between them".into())
-            }
-            FabricError::HostPorts { host: HostId(host), .. } => {
-                (format!("hosts.{host}"), "give it one link, to a switch".into())
-            }
-            FabricError::IdleSwitch { switch: SwitchId(switch), .. } => {
-                (format!("switches.{switch}"), "give it a link, or leave it out".into())
-            }
-            FabricError::TooManyPorts { switch, .. } => (
-                self.port_count_path(*switch),
-                format!("give it {MAX_PORTS} at most, or use more switches"),
-            ),
-            FabricError::TooManyHosts { .. } => {
-                (self.keys().hosts.into(), format!("write a fabric of {MAX_HOSTS} hosts at most"))
-            }
-            FabricError::TooManySwitches { .. } => {
-                let help = format!("write a fabric of {MAX_SWITCHES} switches at most");
-                (self.keys().switches.into(), help)
-            }
-        };
-        document.error(&format!("topology.{path}"), &error.to_string(), &help)
-    }
-
-    fn node_names(&self) -> impl Iterator<Item = &str> + Clone {
-        let lists: [&[String]; 2] = match self {
-            Self::Custom { switches, hosts, .. } => [hosts, switches],
-            _ => [&[], &[]],
-        };
-        lists.into_iter().flatten().map(String::as_str)
-    }
-
-    /// Returns the key that decides a switch's number of ports.
-    fn port_count_path(&self, switch: SwitchId) -> String {
-        match self {
-            Self::Star { .. } => "hosts".into(),
-            Self::Dumbbell { .. } => if switch.0 == 0 { "left" } else { "right" }.into(),
-            Self::LeafSpine { leaves, .. } if switch.0 < *leaves => "hosts_per_leaf".into(),
-            Self::LeafSpine { .. } => "leaves".into(),
-            Self::FatTree { k, .. } if switch.0 < k * k / 2 => "oversubscription".into(),
-            Self::FatTree { .. } => "k".into(),
-            Self::Pods { counts, .. } => {
-                let tors = counts.pods * counts.tors_per_pod;
-                let leaves = counts.pods * counts.leaves_per_pod;
-                match switch.0 {
-                    tor if tor < tors => "hosts_per_tor".into(),
-                    leaf if leaf < tors + leaves && counts.spines > counts.tors_per_pod => {
-                        "spines".into()
-                    }
-                    leaf if leaf < tors + leaves => "tors_per_pod".into(),
-                    _ => "pods".into(),
-                }
-            }
-            Self::Custom { .. } => format!("switches.{}", switch.0),
-        }
-    }
-
-    /// Returns the keys that decide the number of nodes; of several, the key with the largest value.
-    fn keys(&self) -> CountKeys {
-        let largest = |keys: &[(&'static str, u32)]| {
-            keys.iter().max_by_key(|(_, count)| *count).expect("each shape has keys").0
-        };
-        match self {
-            Self::Star { .. } | Self::Custom { .. } => {
-                CountKeys { hosts: "hosts", switches: "switches" }
-            }
-            Self::Dumbbell { left, right, .. } => CountKeys {
-                hosts: largest(&[("right", *right), ("left", *left)]),
-                switches: "kind",
-            },
-            Self::LeafSpine { leaves, spines, hosts_per_leaf, .. } => CountKeys {
-                hosts: largest(&[("leaves", *leaves), ("hosts_per_leaf", *hosts_per_leaf)]),
-                switches: largest(&[("spines", *spines), ("leaves", *leaves)]),
-            },
-            Self::FatTree { .. } => CountKeys { hosts: "k", switches: "k" },
-            Self::Pods { counts, .. } => {
-                let (pods, tors) = (("pods", counts.pods), ("tors_per_pod", counts.tors_per_pod));
-                let leaves = ("leaves_per_pod", counts.leaves_per_pod);
-                let hosts = ("hosts_per_tor", counts.hosts_per_tor);
-                CountKeys {
-                    hosts: largest(&[pods, tors, hosts]),
-                    switches: largest(&[("spines", counts.spines), leaves, tors, pods]),
-                }
-            }
-        }
-    }
 }
 
-/// Keys that decide the numbers of hosts and switches.
-struct CountKeys {
-    hosts: &'static str,
-    switches: &'static str,
-}
-
-fn node_path(node: NodeKind) -> String {
-    match node {
-        NodeKind::Host(host) => format!("hosts.{}", host.0),
-        NodeKind::Switch(switch) => format!("switches.{}", switch.0),
-    }
-}
-
-/// Returns an error at a failed link, with advice.
-pub(super) fn explain_failed(
-    error: &FailedLinkError,
-    plan: &Plan,
+fn check_fat_tree(
+    k: u32,
+    oversubscription: Ratio,
     document: &Document<'_>,
-) -> ScenarioError {
-    let (path, help) = match error {
-        FailedLinkError::UnknownNode { number, end, name } => {
-            let names = plan.switches.iter().map(String::as_str);
-            (format!("{number}.{end}"), suggestion(name, "the switches are", names))
+) -> Result<(), ScenarioError> {
+    if k == 0 || !k.is_multiple_of(2) {
+        let help = "write an even number from 2 up: half of a switch's ports lead down, half up";
+        return Err(document.error("topology.k", &format!("a fat tree of {k} pods"), help));
+    }
+    let Ratio { numerator, denominator } = oversubscription;
+    let uplinks = u64::from(k / 2);
+    if !(uplinks * u64::from(numerator)).is_multiple_of(u64::from(denominator)) {
+        let title = format!("{oversubscription} x {uplinks} is not a whole number of hosts");
+        let help = "each edge switch has that many hosts for its k/2 uplinks: write a ratio such \
+                    as \"1\" or \"3\"";
+        return Err(document.error("topology.oversubscription", &title, help));
+    }
+    Ok(())
+}
+
+fn above_zero(counts: &[(&str, u32)], document: &Document<'_>) -> Result<(), ScenarioError> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let title = format!("a fabric with 0 {}", key.replace('_', " "));
+            Err(document.error(&format!("topology.{key}"), &title, "write a number from 1 up"))
         }
-        FailedLinkError::Host { number, end, .. } => {
-            (format!("{number}.{end}"), "name a link between two switches".into())
-        }
-        FailedLinkError::NoLink { number, a, .. } => {
-            let ends = plan.links.iter().filter_map(|link| match (&link.a, &link.b) {
-                (here, there) if here == a => Some(there),
-                (there, here) if here == a => Some(there),
-                _ => None,
-            });
-            let ends = ends.filter(|name| plan.switches.contains(name)).map(String::as_str);
-            let mut seen = BTreeSet::new();
-            let list = listed(ends.filter(|&name| seen.insert(name)).collect::<Vec<_>>());
-            (number.to_string(), format!("what is left of `{a}`'s links leads to {list}"))
-        }
-        FailedLinkError::LastLink { number, .. } => {
-            (number.to_string(), "leave it a link; a fabric without it has another shape".into())
-        }
-    };
-    document.error(&format!("topology.failed_links.{path}"), &error.to_string(), &help)
+    }
 }

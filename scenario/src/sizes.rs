@@ -117,7 +117,7 @@ impl JsonSchema for Sizes {
 
 /// Bytes of a flow, or `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LengthText(pub(super) Length);
+pub struct LengthText(pub Length);
 
 impl<'de> Deserialize<'de> for LengthText {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {

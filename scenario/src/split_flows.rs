@@ -2,36 +2,19 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Picos};
-use workload::{Pairs, PriorityChoice, Source, SplitGroup, SplitRecipe};
+use units::Bytes;
+use workload::{Pairs, Source, SplitGroup, SplitRecipe};
 
-use super::flow_keys::WorkloadKeys;
-use super::flows::{Expansion, Workload};
+use super::flow_keys::Workload;
+use super::flows::Expansion;
 use super::generated::{Key, stamp};
 use super::report::ScenarioError;
-
-/// Flows that start at once, divided at random among groups.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SplitFlows {
-    /// Label of each flow.
-    pub label: String,
-    /// Number of flows of all groups together, above zero.
-    pub flows: u32,
-    /// The groups.
-    pub groups: Vec<GroupKeys>,
-    /// Bytes of each flow, above zero.
-    pub bytes: Bytes,
-    /// Start time of all flows.
-    pub start: Picos,
-    /// Priority of the flows.
-    #[serde(flatten)]
-    pub priority: PriorityChoice,
-}
 
 /// Senders and receivers of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GroupKeys {
+#[schemars(rename = "GroupKeys")]
+pub struct Group {
     /// Senders, by name; a switch's name stands for its hosts.
     pub from: Vec<String>,
     /// Receivers, by name; a switch's name stands for its hosts. No host may be both.
@@ -39,20 +22,18 @@ pub struct GroupKeys {
 }
 
 impl Expansion<'_> {
-    /// Resolves a workload of kind "split".
+    /// Completes a workload of kind "split".
     pub(super) fn split(
         &self,
         path: &str,
-        keys: WorkloadKeys,
+        keys: &mut Workload,
         key: Key<'_>,
-    ) -> Result<(Workload, Source), ScenarioError> {
-        let WorkloadKeys::Split {
-            label, flows, groups, bytes, start, priority, priorities, ..
-        } = keys
+    ) -> Result<Source, ScenarioError> {
+        let Workload::Split { label, flows, groups, bytes, start, priority, priorities, .. } = keys
         else {
             unreachable!("the caller has looked")
         };
-        if flows == 0 {
+        if *flows == 0 {
             let help = "write how many flows all groups have together";
             return Err(self.document.error(&format!("{path}.flows"), "no flow to divide", help));
         }
@@ -60,11 +41,11 @@ impl Expansion<'_> {
             let help = "write at least one: groups = [{ from = [\"leaf0\"], to = [\"leaf1\"] }]";
             return Err(self.document.error(&format!("{path}.groups"), "no group", help));
         }
-        if bytes == Bytes(0) {
+        if *bytes == Bytes(0) {
             let help = "write a size such as \"100kB\"";
             return Err(self.document.error(&format!("{path}.bytes"), "flows without bytes", help));
         }
-        let of_group = |(number, group): (usize, &GroupKeys)| {
+        let of_group = |(number, group): (usize, &Group)| {
             let at = format!("{path}.groups.{number}");
             let from = self.group(&format!("{at}.from"), Some(&group.from))?;
             let to = self.group(&format!("{at}.to"), Some(&group.to))?;
@@ -78,12 +59,11 @@ impl Expansion<'_> {
             Ok(SplitGroup { from, to })
         };
         let hosts = groups.iter().enumerate().map(of_group).collect::<Result<Vec<_>, _>>()?;
-        let label = label.unwrap_or_else(|| "split".into());
-        let (priority, start) =
-            (self.priority(path, priority, priorities)?, self.start(path, start)?);
-        let stamp = stamp(&label, &priority, key);
-        let recipe = SplitRecipe { stamp, flows, bytes, start, groups: hosts };
-        let resolved = SplitFlows { label, flows, groups, bytes, start, priority };
-        Ok((Workload::Split(resolved), Source::Split(recipe.into())))
+        let label = label.get_or_insert_with(|| "split".into());
+        let priority = self.complete_priority(path, priority, priorities.as_deref())?;
+        let start = self.start(path, *start)?;
+        let stamp = stamp(label, &priority, key);
+        let recipe = SplitRecipe { stamp, flows: *flows, bytes: *bytes, start, groups: hosts };
+        Ok(Source::Split(recipe.into()))
     }
 }

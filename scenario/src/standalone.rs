@@ -19,11 +19,12 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
-use super::host::HostKeys;
-use super::quantity::Propagation;
+use super::host::Host;
 use super::report::ScenarioError;
-use super::switch::SwitchKeys;
-use super::topology_keys::{LinkKeys, TopologyKeys};
+use super::schema::in_words;
+use super::shape::{Link, Shape};
+use super::switch::Switch;
+use super::transport::TransportKeys;
 use super::{Scenario, ScenarioKeys, ThresholdUpdate, from_disk, schema_of, text_of};
 
 /// Bytes around the payload of a RoCEv2 packet within an MTU: IPv4, UDP, BTH, RETH and ICRC.
@@ -88,7 +89,8 @@ struct SwitchFileKeys {
     mtu: u64,
     /// The switch, as in a scenario.
     #[serde(default)]
-    switch: SwitchKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    switch: Switch,
     /// Ports of the switch, 1 to 256.
     ports: Vec<PortKeys>,
 }
@@ -134,19 +136,19 @@ impl StandaloneSwitch {
         let keys: SwitchFileKeys = document.read()?;
         check_mtu(keys.mtu, &document)?;
         let ports = resolve_ports(&keys.ports, &document)?;
-        let link = |(number, port): (usize, &PortKeys)| LinkKeys {
+        let link = |(number, port): (usize, &PortKeys)| Link {
             a: "switch".to_owned(),
             b: neighbour_name(number),
             rate: port.rate,
-            delay: Propagation(port.delay),
+            delay: port.delay,
         };
-        let topology = TopologyKeys::Custom {
+        let topology = Shape::Custom {
             switches: vec!["switch".to_owned()],
             hosts: (0..ports.len()).map(neighbour_name).collect(),
             links: keys.ports.iter().enumerate().map(link).collect(),
             failed_links: Vec::new(),
         };
-        let host = HostKeys::for_payload(Bytes(keys.mtu - OVERHEAD));
+        let host = Host::for_payload(Bytes(keys.mtu - OVERHEAD));
         let scenario = scenario_of(keys.seed, topology, keys.switch, host);
         let scenario = scenario.resolve(path, &document, &from_disk, NeedsFlows::No)?;
         refuse_what_needs_a_fabric(&scenario, &document)?;
@@ -173,7 +175,7 @@ pub struct StandaloneHost {
 struct HostFileKeys {
     rate: BitsPerSecond,
     #[serde(default)]
-    host: HostKeys,
+    host: Host<TransportKeys>,
 }
 
 impl StandaloneHost {
@@ -184,16 +186,15 @@ impl StandaloneHost {
         let settings = Settings::default();
         let document = Document::parse(kind, "the defaults", HOST_DEFAULTS, overrides, settings)?;
         let HostFileKeys { rate, host } = document.read()?;
-        let delay = Propagation(units::Picos::ZERO);
-        let link =
-            |number| LinkKeys { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
-        let topology = TopologyKeys::Custom {
+        let delay = Picos::ZERO;
+        let link = |number| Link { a: "switch".to_owned(), b: neighbour_name(number), rate, delay };
+        let topology = Shape::Custom {
             switches: vec!["switch".to_owned()],
             hosts: [0, 1].map(neighbour_name).to_vec(),
             links: [0, 1].map(link).into(),
             failed_links: Vec::new(),
         };
-        let scenario = scenario_of(1, topology, SwitchKeys::default(), host);
+        let scenario = scenario_of(1, topology, Switch::default(), host);
         let scenario = scenario.resolve(path, &document, &from_disk, NeedsFlows::No)?;
         let transport = scenario.host.transport;
         if transport.is_tcp() {
@@ -222,9 +223,9 @@ fn neighbour_name(port: usize) -> String {
 
 fn scenario_of(
     seed: u64,
-    topology: TopologyKeys,
-    switch: SwitchKeys,
-    host: HostKeys,
+    topology: Shape,
+    switch: Switch,
+    host: Host<TransportKeys>,
 ) -> ScenarioKeys {
     ScenarioKeys {
         name: Some("standalone".to_owned()),
@@ -237,13 +238,13 @@ fn scenario_of(
         switch,
         switches: Vec::new(),
         host,
-        frames: super::frames::FramesKeys::default(),
+        frames: super::Frames::default(),
         flows: Vec::new(),
         routes: Vec::new(),
         captures: Vec::new(),
         faults: Vec::new(),
         storms: Vec::new(),
-        results: super::results::ResultsKeys::default(),
+        results: super::Results::default(),
         expect: Vec::new(),
     }
 }
@@ -293,12 +294,16 @@ fn resolve_ports(
         let neighbour = match (&port.neighbour, &routes[..]) {
             (Some(text), _) => parse_neighbour(text).ok_or_else(|| {
                 let help = "write an IPv4 address, or a MAC address such as \"02:00:00:00:00:01\"";
-                document.error(&path("neighbour"), &format!("`{text}` is no station"), help)
+                document.error(
+                    &path("neighbour"),
+                    &format!("`{text}` is not the address of a device"),
+                    help,
+                )
             })?,
             (None, [(host, 32)]) => Neighbour::Address(*host),
             (None, _) => {
                 let title = format!("`{}` does not say who is its neighbour", port.interface);
-                let help = "write the IPv4 address of the station at the other end of the link";
+                let help = "write the IPv4 address of the device at the other end of the link";
                 return Err(document.error(&path("neighbour"), &title, help));
             }
         };
@@ -346,8 +351,7 @@ fn refuse_what_needs_a_fabric(
 ) -> Result<(), ScenarioError> {
     let wrong = |key, title, help| Err(document.error(key, title, help));
     if scenario.switch.pauses_queues() {
-        let help =
-            "write another kind: packets name their queues in the station addresses of a fabric";
+        let help = "write another kind: packets name their queues in the MAC addresses of a fabric";
         return wrong("switch.scheme", "pauses of single queues without a fabric", help);
     }
     if scenario.switch.pauses_flows() {
@@ -417,8 +421,8 @@ routes = ["10.0.2.0/24", "0.0.0.0/0"]
             ("10.0.1.1", "10.0.1.1/33", "`10.0.1.1/33` is not an IPv4 prefix"),
             ("10.0.1.1", "10.0.1.1/24", "not an IPv4 prefix"),
             ("10.0.1.1", "10.0.1.0/24", "`eth1` does not say who is its neighbour"),
-            ("02:00:00:00:00:0A", "03:00:00:00:00:0A", "is no station"),
-            ("02:00:00:00:00:0A", "02:00:00:00:00", "is no station"),
+            ("02:00:00:00:00:0A", "03:00:00:00:00:0A", "is not the address of a device"),
+            ("02:00:00:00:00:0A", "02:00:00:00:00", "is not the address of a device"),
             ("\"eth2\"", "\"eth1\"", "interface `eth1` is two ports"),
             ("\"eth2\"", "\"\"", "not an interface's name"),
             ("mtu = 1500", "mtu = 9000", "an MTU of 9000"),

@@ -10,74 +10,55 @@ use super::priority::Priorities;
 use super::quantity;
 use super::report::ScenarioError;
 
-/// A host that pauses its switch continuously.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A PFC storm: a host whose NIC pauses its switch continuously, whether or not the host is congested. It sends PAUSE
+/// frames of 65535 quanta, each before the previous one expires, and a RESUME at the end. Otherwise it works normally.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "StormKeys")]
 pub struct Storm {
     /// Name of the host.
     pub host: String,
-    /// Priorities, at least one and all lossless.
-    pub priorities: Priorities,
-    /// Start of the storm.
+    /// Priorities to pause, all lossless. Default: all lossless priorities of the switch.
+    pub(super) priorities: Option<Priorities>,
+    /// Start of the storm, before the run's duration is over. Default "0s".
+    #[serde(default)]
     pub at: Picos,
-    /// Duration of the storm; `None`: until the run ends.
-    #[serde(serialize_with = "optional_time", skip_serializing_if = "Option::is_none")]
+    /// Duration of the storm, above zero. Default: until the run ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub r#for: Option<Picos>,
 }
 
 impl Storm {
+    /// Returns the priorities, at least one and all lossless.
+    pub fn priorities(&self) -> Priorities {
+        self.priorities.expect("a scenario has all defaults")
+    }
+
     /// Returns the end of the storm; [`Picos::MAX`] if it lasts until the run ends.
     pub fn end(&self) -> Picos {
         self.r#for.map_or(Picos::MAX, |span| self.at + span)
     }
-}
 
-#[expect(clippy::ref_option, reason = "serde passes fields by reference")]
-fn optional_time<S: serde::Serializer>(
-    time: &Option<Picos>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => serde::Serialize::serialize(time, serializer),
-        None => serializer.serialize_none(),
-    }
-}
-
-/// A PFC storm: a host whose NIC pauses its switch continuously, whether or not the host is congested. It sends PAUSE
-/// frames of 65535 quanta, each before the previous one expires, and a RESUME at the end. Otherwise it works normally.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StormKeys {
-    /// Name of the host.
-    host: String,
-    /// Priorities to pause, all lossless. Default: all lossless priorities of the switch.
-    priorities: Option<Priorities>,
-    /// Start of the storm, before the run's duration is over. Default "0s".
-    #[serde(default)]
-    at: Picos,
-    /// Duration of the storm, above zero. Default: until the run ends.
-    r#for: Option<Picos>,
-}
-
-impl StormKeys {
-    pub(super) fn resolve(
-        self,
+    /// Adds the default of the priorities, and checks the keys.
+    pub(super) fn complete(
+        &mut self,
         path: &str,
         lossless: Priorities,
         duration: Option<Picos>,
         fabric: &Fabric,
         document: &Document<'_>,
-    ) -> Result<Storm, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("{path}.{key}"), title, help))
         };
         let Self { host, priorities, at, r#for } = self;
-        if fabric.host_named(&host).is_none() {
+        if fabric.host_named(host).is_none() {
             let hosts = &fabric.nodes()[..fabric.host_count() as usize];
             let names = hosts.iter().map(|node| node.name.as_str());
             let title = format!("no host is called `{host}`");
-            return wrong("host", &title, &suggestion(&host, "the hosts are", names));
+            return wrong("host", &title, &suggestion(host, "the hosts are", names));
         }
-        let priorities = priorities.unwrap_or(lossless);
+        let priorities = *priorities.get_or_insert(lossless);
         if priorities.count() == 0 {
             let help = "name a lossless priority: priorities = [3], with it in `switch.lossless`";
             return wrong("priorities", "a storm of no priority", help);
@@ -87,8 +68,8 @@ impl StormKeys {
             let help = "name priorities of `switch.lossless`";
             return wrong("priorities", &title, help);
         }
-        if let Some(duration) = duration.filter(|&duration| at >= duration) {
-            let title = format!("a storm that begins at {}", quantity::display(at));
+        if let Some(duration) = duration.filter(|duration| *at >= *duration) {
+            let title = format!("a storm that begins at {}", quantity::display(*at));
             let help = format!("the run is over at {}", quantity::display(duration));
             return wrong("at", &title, &help);
         }
@@ -96,6 +77,6 @@ impl StormKeys {
             let help = "write a time such as \"2ms\", or leave `for` out: until the run ends";
             return wrong("for", "a storm of no time", help);
         }
-        Ok(Storm { host, priorities, at, r#for })
+        Ok(())
     }
 }

@@ -7,99 +7,80 @@ use fabric_core::map_abi::MAX_SLOTS;
 use fabric_core::wire::ethernet::MINIMUM_FRAME_LENGTH;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::checked::{Checked, Range};
+use units::refusal::Refusal;
 use units::{BitsPerSecond, Bytes};
 
 use super::buffer_size::BufferSize;
 use super::document::Document;
-use super::ecn::{Ecn, EcnKeys};
-use super::flow_queues::{self, FlowQueues, FlowQueuesKeys};
-use super::headroom::{Headroom, HeadroomKeys};
-use super::lossy::{Lossy, LossyKeys};
+use super::ecn::Ecn;
+use super::flow_queues::{self, FlowQueues};
+use super::headroom::Headroom;
+use super::kind::by_kind;
+use super::lossy::Lossy;
 use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity;
 use super::report::ScenarioError;
-use super::schema::without_default_tables;
-use super::scheme::{Scheme, SchemeKeys};
+use super::schema::{in_words, without_default_tables};
+use super::scheme::Scheme;
 use super::telemetry::TelemetrySteps;
-use super::threshold::{Threshold, ThresholdKeys};
-use super::threshold_update::{ThresholdUpdate, ThresholdUpdateKeys};
+use super::threshold::Threshold;
+use super::threshold_update::ThresholdUpdate;
 use super::watchdog::Watchdog;
 
-/// Configuration of the switches.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Switch {
-    /// Size of the whole packet buffer.
-    pub buffer: Bytes,
-    /// Number of ports for which buffer is reserved, if it exceeds the number of links.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ports: Option<u32>,
-    /// Private buffer of each lossless ingress queue, rho in DSH.
-    pub private_per_queue: Bytes,
-    /// Granularity at which private buffers are filled.
-    pub private_fill: PrivateFill,
-    /// Priorities that PFC protects.
-    pub lossless: Priorities,
-    /// Rules by which the switch admits packets and pauses its neighbours.
-    pub scheme: Scheme,
-    /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME.
-    pub threshold: Threshold,
-    /// Buffer for packets that arrive after a PAUSE.
-    pub headroom: Headroom,
-    /// ECN marking, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<Ecn>,
-    /// Order among the queues of a port, behind the control queue.
-    pub scheduler: Scheduler,
-    /// Priorities with several egress queues at a port, among which a flow's hash selects; each once.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub flow_queues: Vec<FlowQueues>,
-    /// Priority whose queue goes ahead of all others, if any.
-    #[serde(serialize_with = "OptionalPriority::serialize_plain")]
-    pub control_priority: Option<u8>,
-    /// Events at which thresholds are computed.
-    pub thresholds: ThresholdUpdate,
-    /// Sharing of the buffer by lossy packets.
-    pub lossy: Lossy,
-    /// Quanta of a PAUSE; a quantum is 512 bit times of the port.
-    pub pause_quanta: u16,
-    /// Time after which a PAUSE is repeated.
-    pub pause_refresh: PauseRefresh,
-    /// Events at which a paused queue is compared with `X_on`.
-    pub resume_test: ResumeTest,
-    /// Response time of a port to a PAUSE.
-    pub pause_response: PauseResponse,
-    /// Handling of PFC storms, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<Watchdog>,
-    /// Capacity in packets of a FIFO below the egress queues of each port; `None`: no FIFO.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub device_queue: Option<u32>,
-    /// Resolution of telemetry stamps.
-    pub telemetry_steps: TelemetrySteps,
-    /// Bytes on the wire beyond a frame, at switches and hosts: preamble 8, FCS 4, inter-frame gap
-    /// 12.
-    pub wire_overhead: Bytes,
-}
-
 /// Order among the queues of a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
+#[schemars(tag = "kind", rename = "SchedulerKeys")]
 pub enum Scheduler {
-    /// The highest priority first; the queues of one priority take turns.
+    /// The highest priority first. If a priority has several queues, they take turns (deficit weighted round robin;
+    /// BFC, Appendix A.3).
     Strict {
-        /// Bytes that a queue may send in a round among the queues of its priority; less than 4 GiB.
-        quantum: Bytes,
+        /// Bytes that a queue may send in a round among the queues of its priority, above zero and less than "4GiB".
+        /// Default "1600B".
+        #[serde(default = "default_quantum")]
+        quantum: Checked<Bytes, Quantum>,
     },
     /// Deficit weighted round robin with equal weights.
     Dwrr {
-        /// Bytes that a queue may send in a round; less than 4 GiB.
-        quantum: Bytes,
+        /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
+        #[serde(default = "default_quantum")]
+        quantum: Checked<Bytes, Quantum>,
     },
-    /// One packet of each queue in turn, whatever its length.
-    RoundRobin,
-    /// Shortest remaining flow first.
-    Srf,
+    /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
+    RoundRobin {},
+    /// Shortest remaining flow first: the queue whose first packet belongs to the flow with the fewest bytes left to
+    /// send. Packets carry this number (BFC, Appendix A.2). ACKs and CNPs do not, and go first. Flows must be RoCEv2
+    /// and have a size.
+    Srf {},
+}
+
+by_kind!(Scheduler);
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::Dwrr { quantum: default_quantum() }
+    }
+}
+
+/// Sizes above zero that fit into 32 bits.
+#[derive(Debug)]
+pub enum Quantum {}
+
+impl Range<Bytes> for Quantum {
+    fn check(quantum: &Bytes) -> Result<(), Refusal> {
+        match *quantum {
+            Bytes(0) => {
+                Err(Refusal::sentence("a quantum of no bytes", "write a size such as \"1600B\""))
+            }
+            quantum if quantum.0 > u64::from(u32::MAX) => Err(Refusal::sentence(
+                format!("a quantum of {}", quantity::display(quantum)),
+                "a switch counts it in 32 bits: write a size below \"4GiB\", such as \"1600B\"",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Granularity at which private buffers are filled.
@@ -114,10 +95,10 @@ pub enum PrivateFill {
 }
 
 /// Buffer, flow control, marking and scheduling of every switch.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(transform = without_default_tables)]
-pub(super) struct SwitchKeys {
+#[schemars(rename = "SwitchKeys", transform = without_default_tables)]
+pub struct Switch {
     /// Size of a switch's packet buffer, unless `[[switches]]` sets another; at most "1006632960B". Private pools and
     /// headroom are taken from it; lossless and lossy traffic share the rest. Either a size, or a size for each Gbit/s
     /// of each port's rate, such as "9.6KiB/port/Gbps". Failed links count, and a port of `ports` without a link counts
@@ -126,104 +107,83 @@ pub(super) struct SwitchKeys {
     pub(super) buffer: BufferSize,
     /// Number of a switch's ports, with or without a link. Buffer is reserved for all of them; a port without a link
     /// gets as much as the port of the switch that needs most. Default: number of ports with a link.
-    pub(super) ports: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u32>,
     /// Private buffer of each lossless ingress queue (port and priority). Default "3000B".
-    private_per_queue: Bytes,
+    pub private_per_queue: Bytes,
     /// Granularity at which private buffers are filled. "packets": a packet is as a whole in the private buffer, the
     /// shared pool or headroom, and uses the next of these if it would fill one (DSH, Algorithm 1). "bytes": private
     /// buffers are filled to the byte, and the rest of a packet is in the shared pool; a pool also accepts a packet
     /// that just fits, and headroom takes whole packets, as in the HPCC simulator. Default "packets".
-    private_fill: PrivateFill,
+    pub private_fill: PrivateFill,
     /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default `[3]`.
-    pub(super) lossless: Priorities,
+    pub lossless: Priorities,
     /// Scheme of the switches, with its own settings. `threshold` and `headroom` say how much buffer it uses. Default
     /// { kind = "pfc" }.
-    scheme: SchemeKeys,
+    pub scheme: Scheme,
     /// Thresholds at which a lossless ingress queue sends PAUSE and RESUME. Default { kind = "dt", alpha = "1/16" }.
-    threshold: ThresholdKeys,
+    pub threshold: Threshold,
     /// Buffer for packets that arrive after a PAUSE. Default { kind = "sih" }.
-    headroom: HeadroomKeys,
+    pub headroom: Headroom,
     /// ECN marking of egress queues. Default: none.
-    ecn: Option<EcnKeys>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ecn>,
     /// Order among the queues of a port, behind the control queue.
     /// Default { kind = "dwrr", quantum = "1600B" }.
-    scheduler: SchedulerKeys,
+    pub scheduler: Scheduler,
     /// Priorities whose packets are spread over several egress queues of a port by the hash of their flow (stochastic
     /// fair queueing), such as [{ priority = 3, queues = 32 }]. DWRR gives each of these queues as much as the only
     /// queue of another priority. ECN and `lossy` treat each queue separately; a PAUSE stops all of them. Default:
     /// none, so that each priority has one queue.
-    flow_queues: Vec<FlowQueuesKeys>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flow_queues: Vec<FlowQueues>,
     /// Priority whose queue goes ahead of all others, or "none". Default 6, the priority of CNPs.
-    control_priority: OptionalPriority,
+    pub control_priority: OptionalPriority,
     /// Events at which thresholds are computed. "per-packet": every arrival. { period = "10us" }: the control plane
     /// computes them periodically, with DSH's margins (tau) below them. Default "per-packet".
-    thresholds: ThresholdUpdateKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    pub thresholds: ThresholdUpdate,
     /// Sharing of the buffer by packets of lossy priorities: the rule that drops packets. Default { kind = "dt", alpha
     /// = "1" }.
-    lossy: LossyKeys,
+    pub lossy: Lossy,
     /// Quanta of a PAUSE, each 512 bit times of the port: 1 to 65535. Default 65535. A PAUSE is renewed in time if the
     /// rest of its quanta, after `pause_refresh`, is as long as the longest frame and a control frame of each lossless
     /// priority. Otherwise a warning gives the minimum.
     #[schemars(range(min = 1))]
-    pause_quanta: u16,
+    pub pause_quanta: u16,
     /// Time after which a PAUSE is repeated while congestion lasts, before its quanta expire: a fraction of the pause
     /// time ("1/2") or a time ("100us"). Default "1/2".
-    pause_refresh: PauseRefresh,
+    pub pause_refresh: PauseRefresh,
     /// Events at which a paused queue is compared with its RESUME threshold. "refresh": when one of its packets
     /// departs, and each time its PAUSE is due again. "departure": only when one of its packets departs, as in the ns-3
     /// simulators. A queue whose packets all wait behind other pauses then stays paused, even if its threshold has
     /// risen. Default "refresh".
-    resume_test: ResumeTest,
+    pub resume_test: ResumeTest,
     /// Time after a PAUSE in which a port may still start frames: "standard" (3840 B at the port's rate, the maximum of
     /// 802.1Qbb) or a shorter time, at least a nanosecond. Default "standard".
-    pause_response: PauseResponse,
+    pub pause_response: PauseResponse,
     /// Handling of a neighbour that pauses the switch continuously (PFC storm). Default: none; the switch obeys.
-    watchdog: Option<Watchdog>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
     /// Capacity in packets of a FIFO below the egress queues of each port, 1 to 10000, in addition to the packet that
     /// is being sent. ABM's simulator has 100 (ns-3's device queue). A packet leaves its egress queue as soon as the
     /// FIFO has room, and is sent later: thresholds, marks, stamps and samples do not include packets in the FIFO.
     /// Needs `lossless = []`, because a FIFO cannot be paused. Default: no FIFO.
     #[schemars(range(min = 1, max = 10_000))]
-    device_queue: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_queue: Option<u32>,
     /// Resolution of telemetry stamps.
-    telemetry_steps: TelemetrySteps,
+    pub telemetry_steps: TelemetrySteps,
     /// Bytes on the wire beyond a frame, at switches and hosts alike: preamble 8, FCS 4,
     /// inter-frame gap 12. At most "1kB". Default "24B".
-    pub(super) wire_overhead: Bytes,
+    pub wire_overhead: Bytes,
 }
 
-/// Order among the queues of a port.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-#[schemars(tag = "kind")]
-enum SchedulerKeys {
-    /// The highest priority first. If a priority has several queues, they take turns (deficit weighted round robin;
-    /// BFC, Appendix A.3).
-    Strict {
-        /// Bytes that a queue may send in a round among the queues of its priority, above zero and less than "4GiB".
-        /// Default "1600B".
-        #[serde(default = "default_quantum")]
-        quantum: Bytes,
-    },
-    /// Deficit weighted round robin with equal weights.
-    Dwrr {
-        /// Bytes that a queue may send in a round, above zero and less than "4GiB". Default "1600B".
-        #[serde(default = "default_quantum")]
-        quantum: Bytes,
-    },
-    /// One packet of each queue in turn, whatever its length, as in ABM's simulator.
-    RoundRobin {},
-    /// Shortest remaining flow first: the queue whose first packet belongs to the flow with the fewest bytes left to
-    /// send. Packets carry this number (BFC, Appendix A.2). ACKs and CNPs do not, and go first. Flows must be RoCEv2
-    /// and have a size.
-    Srf {},
+fn default_quantum() -> Checked<Bytes, Quantum> {
+    Checked::within(Bytes(1600))
 }
 
-const fn default_quantum() -> Bytes {
-    Bytes(1600)
-}
-
-impl Default for SwitchKeys {
+impl Default for Switch {
     /// Defaults of DSH's evaluation, section V.
     fn default() -> Self {
         Self {
@@ -232,15 +192,15 @@ impl Default for SwitchKeys {
             private_per_queue: Bytes(3000),
             private_fill: PrivateFill::default(),
             lossless: Priorities(1 << 3),
-            scheme: SchemeKeys::default(),
-            threshold: ThresholdKeys::default(),
-            headroom: HeadroomKeys::Sih { bytes: None, bandwidth_delays: None },
+            scheme: Scheme::default(),
+            threshold: Threshold::default(),
+            headroom: Headroom::default(),
             ecn: None,
-            scheduler: SchedulerKeys::Dwrr { quantum: default_quantum() },
+            scheduler: Scheduler::default(),
             flow_queues: Vec::new(),
             control_priority: OptionalPriority(Some(6)),
-            thresholds: ThresholdUpdateKeys::PerPacket,
-            lossy: LossyKeys::default(),
+            thresholds: ThresholdUpdate::default(),
+            lossy: Lossy::default(),
             pause_quanta: u16::MAX,
             pause_refresh: PauseRefresh::default(),
             resume_test: ResumeTest::default(),
@@ -253,15 +213,20 @@ impl Default for SwitchKeys {
     }
 }
 
-impl SwitchKeys {
-    /// Checks keys that do not depend on the topology. `rates` are the rates of its links, and `buffer` is the buffer
-    /// of switches without one in `[[switches]]`.
-    pub(super) fn resolve(
-        self,
+impl Switch {
+    /// Returns the size of the whole packet buffer.
+    pub fn buffer(&self) -> Bytes {
+        self.buffer.fixed()
+    }
+
+    /// Adds defaults, and checks keys that do not depend on the topology. `rates` are the rates of its links, and
+    /// `buffer` is the buffer of switches without one in `[[switches]]`.
+    pub(super) fn complete(
+        &mut self,
         buffer: Bytes,
         rates: &BTreeSet<BitsPerSecond>,
         document: &Document<'_>,
-    ) -> Result<Switch, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.{key}"), title, help))
         };
@@ -293,36 +258,18 @@ impl SwitchKeys {
                 return wrong("device_queue", &title, "write 1 to 10000, or leave the key out");
             }
         }
-        let (scheduler, control) = (self.scheduler.resolve(document)?, self.control_priority.0);
-        let has_victims = self.scheme.has_victims();
-        let scheme = self.scheme.resolve(self.lossless, document)?;
+        self.buffer = BufferSize::Fixed(buffer);
+        self.scheme.complete(self.lossless, document)?;
         if let Some(watchdog) = &self.watchdog {
             watchdog.check(document)?;
         }
-        Ok(Switch {
-            buffer,
-            ports: self.ports,
-            private_per_queue: self.private_per_queue,
-            private_fill: self.private_fill,
-            lossless: self.lossless,
-            scheme,
-            threshold: self.threshold.resolve(has_victims, rates, document)?,
-            headroom: self.headroom.resolve(document)?,
-            ecn: self.ecn.map(|keys| keys.resolve(self.lossless, rates, document)).transpose()?,
-            scheduler,
-            flow_queues: flow_queues::resolve(self.flow_queues, &scheme, control, document)?,
-            control_priority: control,
-            thresholds: self.thresholds.resolve(document)?,
-            lossy: self.lossy.resolve(self.lossless, document)?,
-            pause_quanta: self.pause_quanta,
-            pause_refresh: self.pause_refresh,
-            resume_test: self.resume_test,
-            pause_response: self.pause_response,
-            watchdog: self.watchdog,
-            device_queue: self.device_queue,
-            telemetry_steps: self.telemetry_steps,
-            wire_overhead: self.wire_overhead,
-        })
+        self.threshold.complete(self.scheme.has_victims(), rates, document)?;
+        self.headroom.check(document)?;
+        if let Some(ecn) = &mut self.ecn {
+            ecn.complete(self.lossless, rates, document)?;
+        }
+        flow_queues::check(&self.flow_queues, &self.scheme, self.control_priority.0, document)?;
+        self.lossy.complete(self.lossless, document)
     }
 }
 
@@ -345,28 +292,4 @@ pub(super) fn check_buffer(
         return Err(document.error(path, &title, &help));
     }
     Ok(())
-}
-
-impl SchedulerKeys {
-    fn resolve(self, document: &Document<'_>) -> Result<Scheduler, ScenarioError> {
-        let checked = |quantum: Bytes| match quantum {
-            Bytes(0) => Err(document.error(
-                "switch.scheduler.quantum",
-                "a quantum of no bytes",
-                "write a size such as \"1600B\"",
-            )),
-            quantum if quantum.0 > u64::from(u32::MAX) => Err(document.error(
-                "switch.scheduler.quantum",
-                &format!("a quantum of {}", quantity::display(quantum)),
-                "a switch counts it in 32 bits: write a size below \"4GiB\", such as \"1600B\"",
-            )),
-            quantum => Ok(quantum),
-        };
-        match self {
-            Self::Strict { quantum } => Ok(Scheduler::Strict { quantum: checked(quantum)? }),
-            Self::Dwrr { quantum } => Ok(Scheduler::Dwrr { quantum: checked(quantum)? }),
-            Self::RoundRobin {} => Ok(Scheduler::RoundRobin),
-            Self::Srf {} => Ok(Scheduler::Srf),
-        }
-    }
 }

@@ -147,8 +147,8 @@ impl SwitchKinds {
         entries.retain(|entry| !entry.is_empty());
         let mut others: BTreeMap<Bytes, Vec<String>> = BTreeMap::new();
         for id in (0..fabric.switch_count()).map(SwitchId) {
-            let own = self.at(id).buffer;
-            if own != all.buffer {
+            let own = self.at(id).buffer();
+            if own != all.buffer() {
                 others.entry(own).or_default().push(fabric.switch(id).name.clone());
             }
         }
@@ -183,7 +183,7 @@ pub(super) struct PortRates(BTreeMap<String, Vec<BitsPerSecond>>);
 
 impl PortRates {
     pub(super) fn new(shape: &Shape) -> Self {
-        let plan = shape.kind.plan().expect("the fabric was built by it");
+        let plan = shape.plan().expect("the fabric was built by it");
         let mut rates: BTreeMap<String, Vec<BitsPerSecond>> = BTreeMap::new();
         for link in plan.links {
             for end in [link.a, link.b] {
@@ -240,7 +240,7 @@ impl OwnKeys {
     fn applied_to(&self, all: &Switch, buffer: Bytes) -> Switch {
         let value = |given: Option<Given<Bytes>>, of_all| given.map_or(of_all, |given| given.value);
         Switch {
-            buffer,
+            buffer: BufferSize::Fixed(buffer),
             ports: self.ports.map(|given| given.value).or(all.ports),
             private_per_queue: value(self.private_per_queue, all.private_per_queue),
             ..all.clone()

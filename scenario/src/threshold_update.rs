@@ -3,63 +3,59 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
+use units::checked::{Checked, Range};
 
-use super::document::Document;
-use super::report::ScenarioError;
+use crate::refusal::Refusal;
 
 /// Events at which thresholds are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ThresholdUpdateKeys")]
 pub enum ThresholdUpdate {
     /// Every arrival of a packet.
+    #[default]
     PerPacket,
     /// Periodically, by the control plane.
-    Period(Picos),
-}
-
-/// Events at which thresholds are computed.
-#[derive(Debug, JsonSchema)]
-#[schemars(rename_all = "kebab-case")]
-pub(super) enum ThresholdUpdateKeys {
-    /// Every arrival of a packet.
-    PerPacket,
-    /// Periodically, by the control plane.
-    #[schemars(untagged)]
-    Period(PeriodKeys),
+    #[serde(untagged)]
+    Period(UpdatePeriod),
 }
 
 /// Period of the control plane.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PeriodKeys {
+#[schemars(rename = "PeriodKeys")]
+pub struct UpdatePeriod {
     /// Time between computations, above zero.
-    period: Picos,
+    pub period: Checked<Picos, SomeTime>,
 }
 
-impl ThresholdUpdateKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<ThresholdUpdate, ScenarioError> {
-        match self {
-            Self::PerPacket => Ok(ThresholdUpdate::PerPacket),
-            Self::Period(PeriodKeys { period: Picos::ZERO }) => {
-                let help = "write a time such as \"10us\", or thresholds = \"per-packet\"";
-                Err(document.error("switch.thresholds.period", "a period of no time", help))
-            }
-            Self::Period(keys) => Ok(ThresholdUpdate::Period(keys.period)),
+/// Times above zero.
+#[derive(Debug)]
+pub enum SomeTime {}
+
+impl Range<Picos> for SomeTime {
+    fn check(time: &Picos) -> Result<(), Refusal> {
+        match *time {
+            Picos::ZERO => Err(Refusal::sentence(
+                "a period of no time",
+                "write a time such as \"10us\", or thresholds = \"per-packet\"",
+            )),
+            _ => Ok(()),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for ThresholdUpdateKeys {
+impl<'de> Deserialize<'de> for ThresholdUpdate {
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         struct Reader;
         impl<'de> serde::de::Visitor<'de> for Reader {
-            type Value = ThresholdUpdateKeys;
+            type Value = ThresholdUpdate;
             fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                 write!(f, "\"per-packet\" or a period: {{ period = \"10us\" }}")
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
                 if text == "per-packet" {
-                    return Ok(ThresholdUpdateKeys::PerPacket);
+                    return Ok(ThresholdUpdate::PerPacket);
                 }
                 Err(E::invalid_value(serde::de::Unexpected::Str(text), &self))
             }
@@ -68,7 +64,7 @@ impl<'de> Deserialize<'de> for ThresholdUpdateKeys {
                 map: A,
             ) -> Result<Self::Value, A::Error> {
                 let map = serde::de::value::MapAccessDeserializer::new(map);
-                PeriodKeys::deserialize(map).map(ThresholdUpdateKeys::Period)
+                UpdatePeriod::deserialize(map).map(ThresholdUpdate::Period)
             }
         }
         input.deserialize_any(Reader)

@@ -13,7 +13,7 @@ use super::document::Document;
 use super::quantity;
 use super::reliability::{self, Reliability, ReliabilityKey};
 use super::report::ScenarioError;
-use super::schema::without_default_tables;
+use super::schema::{in_words, without_default_tables};
 
 use crate::refusal::Refusal;
 pub use first_rtt::{FirstRttLimit, FirstRttMarks};
@@ -22,7 +22,6 @@ pub use host_agent::congestion_control::dcqcn::MAX_STAGES;
 use host_agent::congestion_control::dctcp::Start;
 use host_agent::congestion_control::{Name, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
 pub use tcp::Tcp;
-use window::WindowKeys;
 pub use window::{Window, WindowSize};
 
 /// Protocol of the flows.
@@ -119,10 +118,10 @@ pub struct RoceRc {
 }
 
 /// Protocol of the flows.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
-pub(super) enum TransportKeys {
+pub enum TransportKeys {
     /// RoCEv2 reliable connections: a queue pair for each flow, RDMA WRITE.
     RoceRc(RoceRcKeys),
     /// TCP: a connection for each flow (docs/tcp.md).
@@ -130,10 +129,10 @@ pub(super) enum TransportKeys {
 }
 
 /// RoCEv2 reliable connections.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = without_default_tables)]
-pub(crate) struct RoceRcKeys {
+pub struct RoceRcKeys {
     /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
     /// packet. Default "go-back-n".
     reliability: ReliabilityKey,
@@ -164,7 +163,8 @@ pub(crate) struct RoceRcKeys {
     base_rtt: BaseRtt,
     /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
     /// size above zero. Default "none".
-    window: WindowKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    window: WindowSize,
     /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
     /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
@@ -173,13 +173,14 @@ pub(crate) struct RoceRcKeys {
     /// Marks of data packets of a flow's first round trip (docs/flow-hints.md). "off": none. A size above zero: packets
     /// are marked until the flow has sent this much payload, including retransmissions. "auto": this size is line rate
     /// x `base_rtt`. Default "off".
-    first_rtt_marks: first_rtt::FirstRttKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    first_rtt_marks: FirstRttLimit,
     /// True if all ACKs and NAKs carry this mark as well, as in ABM's simulator. Default false.
     first_rtt_acks: bool,
 }
 
 /// A time above zero, or "auto".
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 struct BaseRtt(Option<Picos>);
 
@@ -263,13 +264,11 @@ impl RoceRcKeys {
             Name::ThetaPowerTcp => CongestionControl::ThetaPowerTcp(self.theta_powertcp),
             Name::Timely => CongestionControl::Timely(self.timely.completed()),
         };
-        let window = Window {
-            size: self.window.0,
-            scales: self.window_scales,
-            overrun: self.window_overrun,
-        };
+        let window =
+            Window { size: self.window, scales: self.window_scales, overrun: self.window_overrun };
         let base_rtt = self.base_rtt.0;
-        let first_rtt = self.first_rtt_marks.resolve(self.first_rtt_acks, place)?;
+        let first_rtt = FirstRttMarks { limit: self.first_rtt_marks, acks: self.first_rtt_acks }
+            .check(place)?;
         Ok(RoceRc {
             reliability,
             congestion_control,

@@ -28,7 +28,8 @@ impl Scenario {
                 CongestionControl::Cubic(_) => "`cubic = { ecn = false }`",
                 _ => "`congestion_control = \"none\"`",
             };
-            let unmarked = |ecn: &Ecn| source.priorities().find(|&it| !ecn.priorities.contains(it));
+            let unmarked =
+                |ecn: &Ecn| source.priorities().find(|&it| !ecn.priorities().contains(it));
             match self.switch.ecn.as_ref().map(unmarked) {
                 None => warnings.push(format!(
                     "no switch marks packets, which {name} waits for, so {never}: write `switch.ecn`, or {otherwise} in \
@@ -100,7 +101,7 @@ impl Scenario {
         let used: u8 =
             self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it);
         let mut warnings = Vec::new();
-        if let Some(priority) = self.switch.control_priority.filter(|it| used >> it & 1 != 0) {
+        if let Some(priority) = self.switch.control_priority.0.filter(|it| used >> it & 1 != 0) {
             warnings.push(format!(
                 "flows have priority {priority}, whose packets go before all others, as ACKs and CNPs do \
                  (`switch.control_priority`): give them another one if that is not meant"
@@ -129,8 +130,8 @@ impl Scenario {
                 );
             }
         }
-        if self.switch.scheduler == Scheduler::Srf {
-            let spread = self.switch.spread().fold(0, |all, it| all | 1 << it.priority);
+        if self.switch.scheduler == (Scheduler::Srf {}) {
+            let spread = self.switch.spread().fold(0, |all, it| all | 1 << it.priority.0);
             let single = (0..8).find(|priority| (used & !spread) >> priority & 1 != 0);
             if let Some(priority) = single {
                 warnings.push(format!(

@@ -6,7 +6,7 @@ use std::fs;
 use sha2::{Digest, Sha256};
 
 use results::build::{self, hex};
-use scenario::{IncastBytes, PairChoice, Scenario, Sizes, Workload};
+use scenario::{PairChoice, Scenario, Sizes, Workload};
 
 /// A name of 16 hexadecimal digits: the SHA-256 of xoff's version and build, the resolved scenario and the files that
 /// it names. The paths of these files do not matter.
@@ -44,25 +44,25 @@ fn content(scenario: &Scenario) -> std::io::Result<Scenario> {
     for entry in &mut scenario.workloads {
         match &mut entry.workload {
             Workload::List { file, .. } => *file = digest(file)?,
-            Workload::Poisson(arrivals) | Workload::Lognormal { arrivals, .. } => {
-                if let Sizes::File { file, .. } = &mut arrivals.sizes {
+            Workload::Poisson { sizes, pairs, .. } | Workload::Lognormal { sizes, pairs, .. } => {
+                if let Sizes::File { file, .. } = sizes {
                     *file = digest(file)?;
                 }
-                if let PairChoice::Matrix { file } = &mut arrivals.pairs {
+                if let PairChoice::Matrix { file } = pairs {
                     *file = digest(file)?;
                 }
             }
             Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
-                if let IncastBytes::Drawn { sizes: Sizes::File { file, .. } } = &mut incasts.bytes {
+                if let Some(Sizes::File { file, .. }) = &mut incasts.sizes {
                     *file = digest(file)?;
                 }
             }
             Workload::One { .. }
             | Workload::Incast { .. }
             | Workload::LongLived { .. }
-            | Workload::Permutation(_)
-            | Workload::AllToAll(_)
-            | Workload::Split(_) => {}
+            | Workload::Permutation { .. }
+            | Workload::AllToAll { .. }
+            | Workload::Split { .. } => {}
         }
     }
     Ok(scenario)

@@ -100,7 +100,7 @@ fn axes_of_their_own_are_columns_and_a_scale_is_in_every_run() {
     assert_eq!(short.runs.len(), 4);
     let scenario = short.sweep.run(3).unwrap().1;
     assert_eq!((scenario.duration.0, scenario.seed), (500_000_000, 2));
-    assert_eq!(scenario.switch.buffer.0, 2_000_000);
+    assert_eq!(scenario.switch.buffer().0, 2_000_000);
     let text = |scale: &str| {
         let error = load(scale, None).expect_err("a wrong scale").to_string();
         error.replace(&folder.path().display().to_string(), "")

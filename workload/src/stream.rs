@@ -3,7 +3,7 @@
 //! # Adding a workload
 //!
 //! 1. A recipe in a file here, and its variant of `Source` and `Generator`.
-//! 2. A kind of `WorkloadKeys` in `scenario/src/flow_keys.rs` and of `Workload` in `scenario/src/flows.rs`.
+//! 2. A kind of `Workload` in `scenario/src/flow_keys.rs`.
 //! 3. `scenario/src/tests/workloads.rs` and `fuzz/seeds/workloads.toml`.
 
 use std::cmp::Reverse;

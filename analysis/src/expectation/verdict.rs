@@ -54,7 +54,7 @@ pub(super) fn judge(
     finding: Finding,
     format: TableFormat,
 ) -> Verdict {
-    let subject = described(&expectation.subject, format);
+    let subject = described(expectation.subject(), format);
     let expected = format!("{subject} {} {}", expectation.operator, kind.show(value));
     let passed = finding.value.as_ref().is_ok_and(|it| expectation.operator.holds(it, value));
     let got = finding.value.as_ref().map_or_else(Clone::clone, |value| kind.show(value));
@@ -62,11 +62,11 @@ pub(super) fn judge(
     Verdict { name, expected, got, passed, look: finding.look }
 }
 
-fn described(subject: &Subject, format: TableFormat) -> String {
+fn described(subject: Subject<'_>, format: TableFormat) -> String {
     match subject {
-        Subject::Summary { summary } => summary.clone(),
+        Subject::Summary(summary) => summary.to_owned(),
         Subject::Table { table, column, aggregate, filter } => {
-            let column = column.as_ref().map_or_else(|| "rows".to_owned(), Clone::clone);
+            let column = column.unwrap_or("rows");
             let file = format.file(table);
             let mut text = format!("{} of {column} in {file}", aggregate.name());
             for (number, (column, value)) in filter.iter().enumerate() {

@@ -10,7 +10,7 @@ pub struct QueuePauses {
     /// Priorities whose queues are paused.
     pub priorities: Vec<u8>,
     /// Queues of each priority at a port.
-    pub queues: u8,
+    pub queues: u32,
     /// Entries of a port's flow table.
     pub flow_entries: u32,
     /// Size of a port's flow table.

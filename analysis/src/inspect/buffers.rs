@@ -60,10 +60,10 @@ impl LossyBuffer {
             (0..8).filter(|&priority| !switch.lossless.contains(priority)).collect();
         let is_default = switch.lossy == Lossy::default();
         (!priorities.is_empty() && !is_default).then(|| Self {
-            kind: switch.lossy.management.name(),
+            kind: switch.lossy.name(),
             priorities,
             period: scenario.lossy_period(),
-            codel: switch.lossy.codel.is_some(),
+            codel: switch.lossy.codel().is_some(),
         })
     }
 }

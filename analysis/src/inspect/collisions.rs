@@ -92,8 +92,7 @@ fn on_wires(scenario: &Scenario, label: String, source: &Source, wires: Vec<Shar
 /// overlap.
 fn label(workload: &Workload) -> Option<&str> {
     match workload {
-        Workload::Permutation(permutation) => Some(&permutation.label),
-        Workload::LongLived { label, .. } => Some(label),
+        Workload::Permutation { .. } | Workload::LongLived { .. } => Some(workload.label()),
         _ => None,
     }
 }

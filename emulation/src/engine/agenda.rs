@@ -122,8 +122,8 @@ impl<W: Wires> Engine<'_, W> {
             }
             Task::ControlPlane => {
                 opening.computes = true;
-                if let ThresholdUpdate::Period(period) = self.scenario.switch.thresholds {
-                    self.go_on(task, period);
+                if let ThresholdUpdate::Period(update) = self.scenario.switch.thresholds {
+                    self.go_on(task, update.period.get());
                 }
             }
             Task::BufferManagement => {

@@ -100,7 +100,7 @@ impl<W: Wires> Engine<'_, W> {
         };
         // A run that stops with its window's flows expects some flows.
         let unfinished = unfinished.or_else(|| {
-            let window = self.scenario.results.window?;
+            let window = self.scenario.results.window()?;
             let waits = self.scenario.stop == Stop::Window && end != RunEnd::Deadlock;
             let (from, to) = (window.from.to_nanos().0, window.to.to_nanos().0);
             (waits && !self.window_had_flows).then(|| {

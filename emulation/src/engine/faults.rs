@@ -93,19 +93,19 @@ pub enum Fate {
 impl Injector {
     fn new(fault: &Fault, number: u32, wire: u32, timing: Timing, seed: u64) -> Self {
         let what = match fault {
-            Fault::Loss { r#match, selection, .. } => What::Loss(*r#match, selection.clone()),
-            Fault::Corrupt { r#match, selection, .. } => {
-                What::Corruption(*r#match, selection.clone())
+            Fault::Loss { r#match, rate, nth, .. } => {
+                What::Loss(*r#match, Selection::new(*rate, nth.as_deref()))
             }
-            Fault::Delay { lateness, .. } => What::Delay(*lateness),
+            Fault::Corrupt { r#match, rate, nth, .. } => {
+                What::Corruption(*r#match, Selection::new(*rate, nth.as_deref()))
+            }
+            Fault::Delay { delay, jitter, .. } => What::Delay(Lateness::new(*delay, *jitter)),
             Fault::Rate { rate, .. } => What::Rate(timing.at(*rate)),
-            Fault::Down { scope, flap, .. } => {
-                What::Outage(Outage { span: scope.span(), flap: *flap })
-            }
+            Fault::Down { flap, .. } => What::Outage(Outage { span: fault.span(), flap: *flap }),
         };
         Self {
             number: Some(number),
-            span: fault.scope().span(),
+            span: fault.span(),
             what,
             seed: mix(seed, u64::from(number) << 40 | u64::from(wire) | 1 << 63),
             tally: FaultTally::default(),

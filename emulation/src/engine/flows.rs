@@ -71,7 +71,7 @@ impl<W: Wires> Engine<'_, W> {
 
     /// True if a flow starts in the scenario's window and has an end.
     fn is_of_window(&self, flow: &Flow) -> bool {
-        let window = self.scenario.results.window;
+        let window = self.scenario.results.window();
         !flow.long_lived && window.is_some_and(|window| window.contains(flow.start))
     }
 
@@ -81,7 +81,7 @@ impl<W: Wires> Engine<'_, W> {
         for storm in &scenario.storms {
             let host = scenario.fabric().host_named(&storm.host);
             let host = host.expect("a scenario's storms name hosts");
-            let (classes, end) = (storm.priorities.0, storm.end());
+            let (classes, end) = (storm.priorities().0, storm.end());
             self.command(host, storm.at, Command::BeginStorm { classes, end });
         }
     }

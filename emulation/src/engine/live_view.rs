@@ -103,7 +103,7 @@ impl Engine<'_, KernelWires> {
             name: switch.name.clone(),
             buffer_bytes: state.buffered_bytes(),
             most_buffer_bytes: node.most_buffered()[0],
-            capacity_bytes: self.scenario.switch_at(node.id).buffer.0,
+            capacity_bytes: self.scenario.switch_at(node.id).buffer().0,
             ecn_marked: state.ecn_marked.load(),
             drops: DropReason::ALL.iter().filter_map(dropped).collect(),
             fidelity,

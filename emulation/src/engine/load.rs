@@ -80,7 +80,7 @@ impl Load {
 
 /// The least time in which a node can affect another: the shortest frame crosses the shortest wire.
 pub fn lookahead(scenario: &Scenario) -> Picos {
-    let length = scenario.frames.lengths.shortest();
+    let length = scenario.frames.lengths().shortest();
     let wires = scenario.fabric().wires().iter();
     let shortest =
         wires.map(|wire| wire.delay + scenario.frame_time().serialise(wire.rate, length)).min();
@@ -91,7 +91,7 @@ pub fn lookahead(scenario: &Scenario) -> Picos {
 pub fn frames_of_a_busy_window(scenario: &Scenario) -> u64 {
     const PARTS: u64 = 1000;
     let (window, time) = (lookahead(scenario), scenario.frame_time());
-    let lengths = [scenario.link_frames().longest.0, scenario.frames.lengths.shortest()];
+    let lengths = [scenario.link_frames().longest.0, scenario.frames.lengths().shortest()];
     let wires = scenario.fabric().wires().iter();
     let thousandths = wires.map(|wire| {
         let pair: u64 = lengths.iter().map(|&length| time.serialise(wire.rate, length).0).sum();

@@ -110,7 +110,7 @@ mod tests {
     }
 
     fn flapping() -> Outage {
-        let flap = Some(Flap { period: Picos(10), down_for: Picos(4) });
+        let flap = Some(Flap { period: Picos(10), down_for: Some(Picos(4)) });
         Outage { flap, ..outage(10, 33) }
     }
 

@@ -35,7 +35,7 @@ impl Followed {
     pub fn new(scenario: &Scenario, switch: SwitchId) -> Self {
         let results = &scenario.results;
         let window = crate::run::window(results);
-        let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer, window));
+        let occupancy = || Box::new(Occupancy::new(scenario.switch_at(switch).buffer(), window));
         let occupancy = results.occupancy.then(occupancy);
         let study = results.distributions.then(|| HeadroomStudy::new(scenario, switch).into());
         let ports = scenario.fabric().switch(switch).ports.len();

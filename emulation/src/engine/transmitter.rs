@@ -213,7 +213,7 @@ fn counted(scenario: &Scenario) -> Range<Picos> {
     if !scenario.results.link_bytes {
         return Picos::ZERO..Picos::ZERO;
     }
-    scenario.results.window.map_or(Picos::ZERO..Picos::MAX, |window| window.from..window.to)
+    scenario.results.window().map_or(Picos::ZERO..Picos::MAX, |window| window.from..window.to)
 }
 
 /// The interfaces that name a wire, and the filter of each.

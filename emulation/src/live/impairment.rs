@@ -98,7 +98,7 @@ impl LinkState {
             Self::Flap { period_ps, down_for_ps, times } => {
                 let lasts = times.map_or(u64::MAX, |times| times.saturating_mul(period_ps));
                 let span = Span { from: now, until: Picos(now.0.saturating_add(lasts)) };
-                let flap = Flap { period: Picos(period_ps), down_for: Picos(down_for_ps) };
+                let flap = Flap { period: Picos(period_ps), down_for: Some(Picos(down_for_ps)) };
                 Some(Outage { span, flap: Some(flap) })
             }
         }

@@ -9,86 +9,48 @@ use crate::priority::{Priorities, Priority};
 use crate::ratio::Ratio;
 use crate::report::ScenarioError;
 
-/// alpha of all lossy priorities, with exceptions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Alphas {
-    /// alpha of priorities that `alphas` does not name; at most 65536.
-    pub alpha: Ratio,
-    /// Priorities with another alpha, each once; all are lossy.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub alphas: Vec<AlphaOfPriority>,
-}
-
 /// alpha of one lossy priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct AlphaOfPriority {
-    /// The priority.
-    pub priority: u8,
-    /// alpha, at most 65536.
-    pub alpha: Ratio,
-}
-
-/// alpha of one lossy priority.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AlphaOfPriorityKeys {
+#[schemars(rename = "AlphaOfPriorityKeys")]
+pub struct AlphaOfPriority {
     /// A lossy priority.
-    priority: Priority,
+    pub priority: Priority,
     /// alpha of the priority: a ratio above zero, at most 65536.
-    alpha: Ratio,
+    pub alpha: Ratio,
 }
 
 pub(super) const fn default_alpha() -> Ratio {
     Ratio::new(1, 1)
 }
 
-impl Default for Alphas {
-    fn default() -> Self {
-        Self { alpha: default_alpha(), alphas: Vec::new() }
-    }
-}
-
-impl Alphas {
-    pub(super) fn resolve(
-        alpha: Ratio,
-        entries: Vec<AlphaOfPriorityKeys>,
-        lossless: Priorities,
-        document: &Document<'_>,
-    ) -> Result<Self, ScenarioError> {
-        check_alpha("switch.lossy.alpha", alpha, document)?;
-        let mut known = Priorities::default();
-        let mut alphas = Vec::with_capacity(entries.len());
-        for (number, entry) in entries.into_iter().enumerate() {
-            let AlphaOfPriorityKeys { priority: Priority(priority), alpha } = entry;
-            let path = format!("switch.lossy.alphas.{number}");
-            let wrong = |title: &str, help: &str| {
-                Err(document.error(&format!("{path}.priority"), title, help))
-            };
-            if lossless.contains(priority) {
-                let title = format!("priority {priority} is lossless");
-                let help =
-                    "PFC protects those of `switch.lossless`; `switch.lossy` is for the others";
-                return wrong(&title, help);
-            }
-            if known.contains(priority) {
-                let title = format!("priority {priority} comes twice");
-                return wrong(&title, "write one entry for each priority");
-            }
-            check_alpha(&format!("{path}.alpha"), alpha, document)?;
-            known.0 |= 1 << priority;
-            alphas.push(AlphaOfPriority { priority, alpha });
+/// Checks alpha of all lossy priorities, and alphas of single ones.
+pub(super) fn check(
+    alpha: Ratio,
+    entries: &[AlphaOfPriority],
+    lossless: Priorities,
+    document: &Document<'_>,
+) -> Result<(), ScenarioError> {
+    check_alpha("switch.lossy.alpha", alpha, document)?;
+    let mut known = Priorities::default();
+    for (number, entry) in entries.iter().enumerate() {
+        let AlphaOfPriority { priority: Priority(priority), alpha } = *entry;
+        let path = format!("switch.lossy.alphas.{number}");
+        let wrong =
+            |title: &str, help: &str| Err(document.error(&format!("{path}.priority"), title, help));
+        if lossless.contains(priority) {
+            let title = format!("priority {priority} is lossless");
+            let help = "PFC protects those of `switch.lossless`; `switch.lossy` is for the others";
+            return wrong(&title, help);
         }
-        Ok(Self { alpha, alphas })
-    }
-
-    /// Returns alpha of each priority.
-    pub fn by_priority(&self) -> [Ratio; 8] {
-        let mut all = [self.alpha; 8];
-        for own in &self.alphas {
-            all[usize::from(own.priority)] = own.alpha;
+        if known.contains(priority) {
+            let title = format!("priority {priority} comes twice");
+            return wrong(&title, "write one entry for each priority");
         }
-        all
+        check_alpha(&format!("{path}.alpha"), alpha, document)?;
+        known.0 |= 1 << priority;
     }
+    Ok(())
 }
 
 /// Checks that a switch can compute with an alpha.

@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::quantity::display;
 use crate::report::ScenarioError;
 use crate::transport::Transport;
-use crate::{AckPriority, BufferManagement, Lossy, LossyPool, Scenario, Source};
+use crate::{AckPriority, Lossy, LossyPool, Scenario, Source};
 
 impl Scenario {
     /// Checks that a pool of lossy packets is smaller than the buffer without headroom and private pools.
@@ -18,7 +18,7 @@ impl Scenario {
         left: Bytes,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
-        let LossyPool::Own(bytes) = self.switch.lossy.pool else { return Ok(()) };
+        let LossyPool::Own(bytes) = self.switch.lossy.pool() else { return Ok(()) };
         let wrong = |title: &str, help: &str| Err(document.error("switch.lossy.pool", title, help));
         if bytes >= left {
             let title = format!(
@@ -45,9 +45,8 @@ impl Scenario {
         has_hosts: bool,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
-        let management = &self.switch.lossy.management;
-        let first = management.counting().and_then(|counting| counting.first_rtt_alpha);
-        if first.is_some() && has_hosts && !self.marks_lossy_packets() {
+        let lossy = &self.switch.lossy;
+        if lossy.first_rtt_alpha().is_some() && has_hosts && !self.marks_lossy_packets() {
             let title = "no lossy packet is marked as one of its flow's first round trip";
             let help = if self.transports().iter().any(Transport::marks_first_rtt) {
                 "flows whose hosts mark have lossless priorities: give them one that `switch.lossless` does not name"
@@ -56,7 +55,7 @@ impl Scenario {
             };
             return Err(document.error("switch.lossy.first_rtt_alpha", title, help));
         }
-        let Some(least) = management.min_bytes() else { return Ok(()) };
+        let Some(least) = lossy.min_bytes() else { return Ok(()) };
         for switch in (0..self.fabric.switch_count()).map(SwitchId) {
             let buffer = self.buffer_pools(switch).of_lossy();
             if least >= buffer {
@@ -82,7 +81,7 @@ impl Scenario {
         let is_lossy = |priority: u8| !self.switch.lossless.contains(priority);
         let mut flows = self.transports.with_sources(&self.sources);
         flows.any(|(source, transport)| {
-            let of_acks = match self.host.ack_priority {
+            let of_acks = match self.host.ack_priority() {
                 AckPriority::Fixed(priority) => is_lossy(priority),
                 AckPriority::Data => false,
             };
@@ -121,13 +120,13 @@ impl Scenario {
 
     /// Returns a warning if the longest packet of a lossy priority exceeds the threshold of an empty buffer.
     fn fits_nowhere(&self, priority: u8) -> Option<String> {
-        let management = &self.switch.lossy.management;
+        let lossy = &self.switch.lossy;
         // BSHARE admits packets as complete sharing does; alpha of first packets may be large enough.
-        let admits_more = matches!(management, BufferManagement::Bshare { .. });
-        if admits_more || management.first_alpha().is_some() {
+        let admits_more = matches!(lossy, Lossy::Bshare(_));
+        if admits_more || lossy.first_alpha().is_some() {
             return None;
         }
-        let alpha = management.alphas()?.by_priority()[usize::from(priority)];
+        let alpha = lossy.alpha_by_priority()?[usize::from(priority)];
         let switches = (0..self.fabric.switch_count()).map(SwitchId);
         let (threshold, switch) = switches
             .map(|switch| (Bytes(alpha.scale(self.buffer_pools(switch).of_lossy().0)), switch))

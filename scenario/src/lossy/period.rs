@@ -4,16 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-use crate::document::Document;
 use crate::quantity::{self, MAX_TIME, starts_like_a_word};
 use crate::refusal::Refusal;
-use crate::report::ScenarioError;
 
 /// Minimum period, because each count takes time: at most a million counts per second.
 const MIN_LENGTH: Picos = Picos(1_000_000);
 
 /// Period in which congested queues are counted and drain rates measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum LossyPeriod {
     /// The longest round trip of the fabric, but at least a microsecond.
     #[default]
@@ -35,33 +34,10 @@ impl LossyPeriod {
     }
 }
 
-/// "round-trip", or a time.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PeriodKeys(LossyPeriod);
-
-impl PeriodKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<LossyPeriod, ScenarioError> {
-        match self.0 {
-            LossyPeriod::Time(time) if time < MIN_LENGTH => {
-                let title =
-                    format!("congested queues are counted every {}", quantity::display(time));
-                let help = "write \"1us\" or more, or \"round-trip\"";
-                Err(document.error("switch.lossy.period", &title, help))
-            }
-            // Switches keep times in nanoseconds.
-            LossyPeriod::Time(time) => {
-                Ok(LossyPeriod::Time(Picos::from_nanos(time.to_nanos_ceil())))
-            }
-            LossyPeriod::RoundTrip => Ok(LossyPeriod::RoundTrip),
-        }
-    }
-}
-
-impl TryFrom<String> for PeriodKeys {
+impl TryFrom<String> for LossyPeriod {
     type Error = Refusal;
     fn try_from(text: String) -> Result<Self, Refusal> {
-        Ok(Self(match text.as_str() {
+        Ok(match text.as_str() {
             "round-trip" => LossyPeriod::RoundTrip,
             word if starts_like_a_word(word) => {
                 let title = format!("no period is called `{word}`");
@@ -70,12 +46,21 @@ impl TryFrom<String> for PeriodKeys {
                     "write \"round-trip\", or a time such as \"80us\"",
                 ));
             }
-            text => LossyPeriod::Time(quantity::parse(text)?),
-        }))
+            text => match quantity::parse::<Picos>(text)? {
+                time if time < MIN_LENGTH => {
+                    let title =
+                        format!("congested queues are counted every {}", quantity::display(time));
+                    let help = "write \"1us\" or more, or \"round-trip\"";
+                    return Err(Refusal::sentence(title, help));
+                }
+                // Switches keep times in nanoseconds.
+                time => Self::Time(Picos::from_nanos(time.to_nanos_ceil())),
+            },
+        })
     }
 }
 
-impl JsonSchema for PeriodKeys {
+impl JsonSchema for LossyPeriod {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LossyPeriod".into()
     }

@@ -8,7 +8,8 @@ use crate::quantity::{self, starts_like_a_word};
 use crate::refusal::Refusal;
 
 /// Part of a switch's buffer that lossy packets may use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum LossyPool {
     /// The shared pool, together with lossless packets.
     #[default]
@@ -27,15 +28,10 @@ impl LossyPool {
     }
 }
 
-/// "shared", or a size above zero.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(try_from = "String")]
-pub struct PoolKeys(pub(super) LossyPool);
-
-impl TryFrom<String> for PoolKeys {
+impl TryFrom<String> for LossyPool {
     type Error = Refusal;
     fn try_from(text: String) -> Result<Self, Refusal> {
-        Ok(Self(match text.as_str() {
+        Ok(match text.as_str() {
             "shared" => LossyPool::Shared,
             word if starts_like_a_word(word) => {
                 let title = format!("no pool is called `{word}`");
@@ -49,11 +45,11 @@ impl TryFrom<String> for PoolKeys {
                 }
                 bytes => LossyPool::Own(bytes),
             },
-        }))
+        })
     }
 }
 
-impl JsonSchema for PoolKeys {
+impl JsonSchema for LossyPool {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "LossyPool".into()
     }

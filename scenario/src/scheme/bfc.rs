@@ -11,8 +11,8 @@ use workload::Flow;
 
 use crate::Scenario;
 use crate::document::Document;
+use crate::flow_keys::Workload;
 use crate::flow_queues::MAX_FLOW_QUEUES;
-use crate::flows::Workload;
 use crate::priority::{AckPriority, Priorities};
 use crate::quantity;
 use crate::ratio::Probability;
@@ -20,31 +20,56 @@ use crate::report::ScenarioError;
 use crate::transport::{CongestionControl, Transport, WindowSize};
 
 /// Parameters of BFC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Bfc {
-    /// Priorities whose queues are paused.
+    /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default `[3]`.
+    #[serde(default = "default_priorities")]
     pub priorities: Priorities,
-    /// Queues per priority at each port and NIC.
-    pub queues: u8,
-    /// Rule that assigns a queue to a flow.
+    /// Egress queues per priority at each port and NIC; each flow gets one. At most 128 over all priorities.
+    /// Default 32.
+    #[serde(default = "default_queues")]
+    #[schemars(range(min = 1, max = 128))]
+    pub queues: u32,
+    /// Rule that assigns a queue to a flow. "dynamic": an empty queue if one exists, kept while the flow has
+    /// packets in the switch. "stochastic": the queue selected by the flow's hash. No effect with `queues = 1`.
+    /// Default "dynamic".
+    #[serde(default)]
     pub assignment: Assignment,
-    /// Flow table entries per queue of an egress port (Section 3.3.1).
+    /// Flow table entries per queue of a port, from 1 up. Flows that share an entry share a queue. Default 100.
+    #[serde(default = "default_flow_table")]
+    #[schemars(range(min = 1))]
     pub flow_table: u32,
-    /// Fraction of packets that are counted, above zero (Appendix A.8).
+    /// Fraction of packets that a switch counts in its flow table and pause counters, above 0, up to 1. Packets
+    /// that are not counted cannot pause, and below 1 packets of one flow may overtake each other. Default 1.
+    #[serde(default = "all_packets")]
     pub sampling: Probability,
-    /// True if hosts label packets of incasts, which switches keep in one queue (Appendix A.7).
+    /// True if hosts label packets of incasts with several senders (kinds "incast", "periodic-incast" and
+    /// "poisson-incast" of `[[flows]]`). The label is a DSCP 1 above the priority's. At each port all labelled
+    /// packets share the last of the `queues`, which no other flow gets. Default false.
+    #[serde(default)]
     pub incast_labels: bool,
-    /// HRTT in the pause threshold. `None`: HRTT of the switch's longest link.
+    /// Drain time above which a queue pauses the queues that feed it, at an equal share of the port's rate for each
+    /// active queue. Below the time of one packet, each packet pauses. Default: the longest round trip over a link
+    /// of the switch, for a packet and the pause that answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<Picos>,
-    /// Time for which a flow without packets in a switch keeps its queue. `None`: two round trips of the longest link.
+    /// Time for which a flow without packets in a switch keeps its queue there. Default: two round trips as in
+    /// `threshold`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<Picos>,
-    /// Time between bitmaps of the paused queues. `None`: 10 us, or longer so that bitmaps take at most a hundredth of
-    /// the slowest port.
+    /// Time between bitmaps of paused queues. Every port sends them to its neighbour, so that lost pauses and
+    /// resumes do no lasting harm. Bitmaps may take at most a tenth of any port. Default "10us", or longer so that
+    /// they take at most a hundredth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bitmap_period: Option<Picos>,
-    /// True if packets that go down and then up again pause nothing, so that pauses never wait in a cycle (Appendix B).
+    /// True if pauses must never wait for each other in a cycle, whatever the routes. Packets that arrive from a
+    /// higher switch and leave to a higher switch then pause nothing (Appendix B), and may be dropped if their
+    /// priority is lossy. The switch further from hosts is higher; if equal, the switch nearer to the first of the
+    /// highest switches; then the first. `xoff inspect` shows the affected turns. PFC beneath BFC does not change.
+    /// Default false: the shortest paths of a Clos network without failures never go down and up again.
+    #[serde(default)]
     pub prevent_deadlocks: bool,
 }
 
@@ -72,57 +97,6 @@ pub enum Assignment {
     Stochastic,
 }
 
-/// Parameters of BFC.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub(in super::super) struct BfcKeys {
-    /// Priorities whose queues are paused; not `control_priority` nor the priority of ACKs or CNPs. Default `[3]`.
-    #[serde(default = "default_priorities")]
-    priorities: Priorities,
-    /// Egress queues per priority at each port and NIC; each flow gets one. At most 128 over all priorities.
-    /// Default 32.
-    #[serde(default = "default_queues")]
-    #[schemars(range(min = 1, max = 128))]
-    queues: u32,
-    /// Rule that assigns a queue to a flow. "dynamic": an empty queue if one exists, kept while the flow has
-    /// packets in the switch. "stochastic": the queue selected by the flow's hash. No effect with `queues = 1`.
-    /// Default "dynamic".
-    #[serde(default)]
-    assignment: Assignment,
-    /// Flow table entries per queue of a port, from 1 up. Flows that share an entry share a queue. Default 100.
-    #[serde(default = "default_flow_table")]
-    #[schemars(range(min = 1))]
-    flow_table: u32,
-    /// Fraction of packets that a switch counts in its flow table and pause counters, above 0, up to 1. Packets
-    /// that are not counted cannot pause, and below 1 packets of one flow may overtake each other. Default 1.
-    #[serde(default = "all_packets")]
-    sampling: Probability,
-    /// True if hosts label packets of incasts with several senders (kinds "incast", "periodic-incast" and
-    /// "poisson-incast" of `[[flows]]`). The label is a DSCP 1 above the priority's. At each port all labelled
-    /// packets share the last of the `queues`, which no other flow gets. Default false.
-    #[serde(default)]
-    incast_labels: bool,
-    /// Drain time above which a queue pauses the queues that feed it, at an equal share of the port's rate for each
-    /// active queue. Below the time of one packet, each packet pauses. Default: the longest round trip over a link
-    /// of the switch, for a packet and the pause that answers it.
-    threshold: Option<Picos>,
-    /// Time for which a flow without packets in a switch keeps its queue there. Default: two round trips as in
-    /// `threshold`.
-    sticky: Option<Picos>,
-    /// Time between bitmaps of paused queues. Every port sends them to its neighbour, so that lost pauses and
-    /// resumes do no lasting harm. Bitmaps may take at most a tenth of any port. Default "10us", or longer so that
-    /// they take at most a hundredth.
-    bitmap_period: Option<Picos>,
-    /// True if pauses must never wait for each other in a cycle, whatever the routes. Packets that arrive from a
-    /// higher switch and leave to a higher switch then pause nothing (Appendix B), and may be dropped if their
-    /// priority is lossy. The switch further from hosts is higher; if equal, the switch nearer to the first of the
-    /// highest switches; then the first. `xoff inspect` shows the affected turns. PFC beneath BFC does not change.
-    /// Default false: the shortest paths of a Clos network without failures never go down and up again.
-    #[serde(default)]
-    prevent_deadlocks: bool,
-}
-
 pub(super) const fn default_priorities() -> Priorities {
     Priorities(1 << 3)
 }
@@ -142,20 +116,10 @@ const fn default_flow_table() -> u32 {
 /// Default period of bitmaps if ports are fast enough.
 const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
-impl BfcKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Bfc, ScenarioError> {
-        let Self {
-            priorities,
-            queues,
-            assignment,
-            flow_table,
-            sampling,
-            incast_labels,
-            threshold,
-            sticky,
-            bitmap_period,
-            prevent_deadlocks,
-        } = self;
+impl Bfc {
+    /// Checks the keys.
+    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Self { priorities, queues, flow_table, sampling, incast_labels, threshold, .. } = *self;
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
@@ -196,18 +160,7 @@ impl BfcKeys {
             let help = "write a time such as \"2us\": a queue that may hold nothing pauses for each packet";
             return wrong("threshold", "a threshold of no time", help);
         }
-        Ok(Bfc {
-            priorities,
-            queues: queues.try_into().expect("at most 128"),
-            assignment,
-            flow_table,
-            sampling,
-            incast_labels,
-            threshold,
-            sticky,
-            bitmap_period,
-            prevent_deadlocks,
-        })
+        Ok(())
     }
 }
 
@@ -234,15 +187,15 @@ impl Scenario {
             );
             return wrong("switch.scheme.bitmap_period", title, &help);
         }
-        if switch.control_priority.is_some_and(paused) {
+        if switch.control_priority.0.is_some_and(paused) {
             let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
             return wrong("switch.scheme.priorities", "the control priority is not paused", help);
         }
-        let acks = match host.ack_priority {
+        let acks = match host.ack_priority() {
             AckPriority::Data => true,
             AckPriority::Fixed(priority) => paused(priority),
         };
-        if acks || paused(host.cnp_priority) {
+        if acks || paused(host.cnp_priority.0) {
             let help = "ACKs and CNPs wait in no queue of a flow: give them a priority that BFC does not pause, \
                         by host.ack_priority and host.cnp_priority";
             return wrong("switch.scheme.priorities", "ACKs or CNPs of a paused priority", help);
@@ -265,7 +218,7 @@ impl Scenario {
             Assignment::Dynamic => bfc::Assignment::Dynamic,
             Assignment::Stochastic => bfc::Assignment::Stochastic,
         };
-        let entries = bfc.flow_table * u32::from(bfc.queues) * bfc.priorities.count();
+        let entries = bfc.flow_table * bfc.queues * bfc.priorities.count();
         let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
         let options = options.expect("it was checked");
         let round_trip = self.hop_round_trip(switch);
@@ -341,16 +294,16 @@ fn is_incast(workload: &Workload) -> bool {
     match workload {
         Workload::Incast { senders, .. } => senders.len() > 1,
         Workload::PeriodicIncast(incasts) | Workload::PoissonIncast(incasts) => {
-            incasts.degree.most > 1
+            incasts.degree.0.most > 1
         }
         Workload::One { .. }
         | Workload::List { .. }
         | Workload::LongLived { .. }
-        | Workload::Poisson(_)
+        | Workload::Poisson { .. }
         | Workload::Lognormal { .. }
-        | Workload::Permutation(_)
-        | Workload::AllToAll(_)
-        | Workload::Split(_) => false,
+        | Workload::Permutation { .. }
+        | Workload::AllToAll { .. }
+        | Workload::Split { .. } => false,
     }
 }
 

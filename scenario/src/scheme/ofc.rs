@@ -15,19 +15,28 @@ use crate::switch::Switch;
 use crate::threshold::Threshold;
 
 /// Parameters of OFC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Ofc {
-    /// Priorities whose flows are paused; all lossless.
+    /// Priorities whose flows are paused: lossless, not `control_priority`. Each has three queues at a port.
+    /// Default `[3]`.
+    #[serde(default = "super::bfc::default_priorities")]
     pub priorities: Priorities,
-    /// `X_off^c` as a fraction of `X_off`, alpha in the paper; `None` if `congested` is set.
+    /// Fraction of `threshold.xoff` at which flows are paused, if both their ingress queue and their egress queue
+    /// hold this much. Above `xon` / `xoff`, below 1. Default "9/10".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Ratio>,
-    /// `X_off^c` as a size; `None` if `alpha` is set.
+    /// Size at which flows are paused, instead of `alpha`. Above `threshold.xon`, below `threshold.xoff`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congested: Option<Bytes>,
-    /// Entries of an egress port's flow table, a multiple of four.
+    /// Flow table entries of an egress port, 1 to 4096. If all are in use, the switch pauses the class. Default
+    /// 256.
+    #[serde(default = "default_flow_table")]
+    #[schemars(range(min = 1, max = 4096))]
     pub flow_table: u32,
-    /// Time after which a switch names its paused flows again; `None`: never.
+    /// Time after which a switch names its paused flows again, "10us" or more. Neighbours forget flows that were
+    /// not named for three such times, so that lost frames do no lasting harm. Default: never, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Picos>,
 }
@@ -42,36 +51,13 @@ const fn default_flow_table() -> u32 {
 /// Shortest time after which pauses are repeated.
 const MIN_REPEAT: Picos = Picos(10_000_000);
 
-/// Parameters of OFC.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-pub(in super::super) struct OfcKeys {
-    /// Priorities whose flows are paused: lossless, not `control_priority`. Each has three queues at a port.
-    /// Default `[3]`.
-    #[serde(default = "super::bfc::default_priorities")]
-    priorities: Priorities,
-    /// Fraction of `threshold.xoff` at which flows are paused, if both their ingress queue and their egress queue
-    /// hold this much. Above `xon` / `xoff`, below 1. Default "9/10".
-    alpha: Option<Ratio>,
-    /// Size at which flows are paused, instead of `alpha`. Above `threshold.xon`, below `threshold.xoff`.
-    congested: Option<Bytes>,
-    /// Flow table entries of an egress port, 1 to 4096. If all are in use, the switch pauses the class. Default
-    /// 256.
-    #[serde(default = "default_flow_table")]
-    #[schemars(range(min = 1, max = 4096))]
-    flow_table: u32,
-    /// Time after which a switch names its paused flows again, "10us" or more. Neighbours forget flows that were
-    /// not named for three such times, so that lost frames do no lasting harm. Default: never, as in the paper.
-    repeat: Option<Picos>,
-}
-
-impl OfcKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Ofc, ScenarioError> {
+impl Ofc {
+    /// Adds the default of alpha, and checks the keys.
+    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
-        let Self { priorities, alpha, congested, flow_table, repeat } = self;
+        let Self { priorities, alpha, congested, flow_table, repeat } = *self;
         if priorities.count() == 0 {
             return wrong("priorities", "no priority", "write one or more of 0 to 7, such as [3]");
         }
@@ -85,15 +71,17 @@ impl OfcKeys {
             let help = "write \"10us\" or more, or leave the key out";
             return wrong("repeat", &title, help);
         }
-        let alpha = match (alpha, congested) {
+        match (alpha, congested) {
             (Some(_), Some(_)) => {
                 let help = "`alpha` is the same as a part of `xoff`: write one of the two";
                 return wrong("congested", "two thresholds for flows", help);
             }
-            (None, None) => Some(DEFAULT_ALPHA),
-            (alpha, _) => alpha,
-        };
-        Ok(Ofc { priorities, alpha, congested, flow_table: options.entries(), repeat })
+            (None, None) => self.alpha = Some(DEFAULT_ALPHA),
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+        // A multiple of four.
+        self.flow_table = options.entries();
+        Ok(())
     }
 }
 
@@ -133,7 +121,7 @@ impl Ofc {
             let title = format!("flows of priority {lossy} are paused, and it is lossy");
             return wrong(key, &title, "name it in switch.lossless, or leave it out");
         }
-        if switch.control_priority.is_some_and(|it| self.priorities.contains(it)) {
+        if switch.control_priority.0.is_some_and(|it| self.priorities.contains(it)) {
             let help = "the control queue is never paused: leave the priority out, or write control_priority = \"none\"";
             return wrong(key, "the control priority is not paused", help);
         }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-use super::{PowerOfTwo, SchemeKeys};
+use super::Scheme;
+use super::power_of_two::{RightShift, shift};
 use crate::document::Document;
 use crate::priority::Priorities;
 use crate::quantity::display;
@@ -19,64 +20,6 @@ use crate::{Scenario, Threshold};
 
 /// Maximum horizon, limited by the switch's arithmetic: the change of a queue of 1 GiB times the horizon has 60 bits.
 const MAX_HORIZON: Picos = Picos(100_000_000_000);
-
-/// Rule by which a queue pauses before it exceeds `X_off`; bytes are in the shared pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind")]
-pub enum PauseRule {
-    /// Pauses from `xlow` on, for a packet whose egress queue holds at least `xegress`.
-    #[serde(rename = "capfc")]
-    CaPfc {
-        /// `X_low`, above zero and at most `X_off`.
-        xlow: Bytes,
-        /// `X_egress`, above zero and at most the buffer.
-        xegress: Bytes,
-    },
-    /// Pauses from `xlow` on, for a packet whose egress queue is at least as long as the mean.
-    #[serde(rename = "p-pfc-ofc")]
-    PPfcOfc {
-        /// `X_low`, above zero and at most `X_off`.
-        xlow: Bytes,
-        /// Egress queues of the mean.
-        mean_of: MeanOf,
-    },
-    /// Pauses if the queue is predicted to reach `X_off`.
-    #[serde(rename = "p-pfc-predict")]
-    PPfcPredict {
-        /// Time of the prediction; a nanosecond to 100 ms.
-        horizon: Picos,
-        /// Minimum time between measurements of a slope; at least a nanosecond.
-        interval: Picos,
-        /// Weight of the latest slope in its average; at most 1.
-        weight: PowerOfTwo,
-    },
-    /// Pauses low priorities from `xlow` of their port on.
-    #[serde(rename = "g-pfc")]
-    GPfc {
-        /// `X_low`, above zero and at most `X_off`.
-        xlow: Bytes,
-        /// Low priorities, all lossless.
-        low: Priorities,
-    },
-    /// Sets rates that halve from stage to stage, never to zero.
-    #[serde(rename = "gfc")]
-    Gfc {
-        /// `B_1`, above zero.
-        b1: Bytes,
-        /// `B_m`, above `b1` and at most `X_off`.
-        bm: Bytes,
-        /// Stages below line rate, 1 to 14.
-        stages: u8,
-    },
-    /// Sets rates that fall by even steps, to zero at `X_off`.
-    #[serde(rename = "gfc-ofc")]
-    GfcOfc {
-        /// `B_1`, above zero and below `X_off`, which must be fixed.
-        b1: Bytes,
-        /// Stages below line rate, 1 to 14.
-        stages: u8,
-    },
-}
 
 /// Egress queues over which a mean is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,34 +44,24 @@ pub(super) const fn default_interval() -> Picos {
     Picos(1_000_000)
 }
 
-pub(super) const fn default_weight() -> Ratio {
-    Ratio::new(1, 1)
+pub(super) fn default_weight() -> RightShift {
+    RightShift::within(Ratio::new(1, 1))
 }
 
-impl PauseRule {
-    /// Returns the name of the rule's family in papers.
-    pub(super) const fn name(&self) -> &'static str {
-        match self {
-            Self::CaPfc { .. } => "caPFC",
-            Self::PPfcOfc { .. } | Self::PPfcPredict { .. } => "P-PFC",
-            Self::GPfc { .. } => "G-PFC",
-            Self::Gfc { .. } | Self::GfcOfc { .. } => "GFC",
-        }
-    }
-
+impl Scheme {
     /// Returns `X_low`, if the rule has it.
     const fn xlow(&self) -> Option<Bytes> {
         match *self {
             Self::CaPfc { xlow, .. } | Self::PPfcOfc { xlow, .. } | Self::GPfc { xlow, .. } => {
                 Some(xlow)
             }
-            Self::PPfcPredict { .. } | Self::Gfc { .. } | Self::GfcOfc { .. } => None,
+            _ => None,
         }
     }
 
-    /// Returns the scheme of a switch. `xoff` is its `X_off` if that is fixed; `overhead` is the bytes on the wire
+    /// Returns the settings of a relative of PFC. `xoff` is its `X_off` if that is fixed; `overhead` is the bytes on the wire
     /// beyond a frame.
-    pub(crate) fn scheme(&self, xoff: Bytes, overhead: Bytes) -> SchemeSettings {
+    pub(super) fn rule_settings(&self, xoff: Bytes, overhead: Bytes) -> SchemeSettings {
         let gfc = |form, first, most, stages| {
             SchemeSettings::Gfc(gfc::Settings { form, first, most, stages, overhead })
         };
@@ -141,7 +74,6 @@ impl PauseRule {
 
     fn family(&self) -> Option<pfc_family::Settings> {
         Some(match *self {
-            Self::Gfc { .. } | Self::GfcOfc { .. } => return None,
             Self::CaPfc { xlow: low, xegress: egress } => {
                 pfc_family::Settings::CongestionAware { low, egress }
             }
@@ -155,11 +87,12 @@ impl PauseRule {
             Self::PPfcPredict { horizon, interval, weight } => pfc_family::Settings::Predictive {
                 horizon: horizon.to_nanos_ceil(),
                 interval: interval.to_nanos_ceil(),
-                weight_shift: weight.right_shift(),
+                weight_shift: shift(weight.get()),
             },
             Self::GPfc { xlow: low, low: classes } => {
                 pfc_family::Settings::PriorityAware { low, classes: classes.0 }
             }
+            _ => return None,
         })
     }
 }
@@ -167,23 +100,23 @@ impl PauseRule {
 impl Switch {
     /// Returns true if the switch sets rates of its neighbours (GFC).
     pub const fn sends_rates(&self) -> bool {
-        matches!(self.pause_rule(), Some(PauseRule::Gfc { .. } | PauseRule::GfcOfc { .. }))
+        matches!(self.scheme, Scheme::Gfc { .. } | Scheme::GfcOfc { .. })
     }
 }
 
-impl SchemeKeys {
-    /// Resolves the keys of a relative of PFC.
-    pub(super) fn resolve_rule(
-        self,
+impl Scheme {
+    /// Checks the keys of a relative of PFC.
+    pub(super) fn check_rule(
+        &self,
         lossless: Priorities,
         document: &Document<'_>,
-    ) -> Result<PauseRule, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             document.error(&format!("switch.scheme.{key}"), title, help)
         };
         let some = |key: &str, size: Bytes, help: &str| match size {
             Bytes(0) => Err(wrong(key, "a threshold of no bytes", help)),
-            bytes => Ok(bytes),
+            _ => Ok(()),
         };
         let low = |size| {
             let help = "a queue would never resume: write a size between `xon` and `xoff`";
@@ -194,13 +127,14 @@ impl SchemeKeys {
             let title = "a rule for pauses, and no lossless priority";
             return Err(document.error("switch.scheme", title, help));
         }
-        match self {
+        match *self {
             Self::CaPfc { xlow, xegress } => {
                 let help = "every egress queue would be congested: write a size such as \"68kB\"";
-                Ok(PauseRule::CaPfc { xlow: low(xlow)?, xegress: some("xegress", xegress, help)? })
+                low(xlow)?;
+                some("xegress", xegress, help)
             }
-            Self::PPfcOfc { xlow, mean_of } => Ok(PauseRule::PPfcOfc { xlow: low(xlow)?, mean_of }),
-            Self::PPfcPredict { horizon, interval, weight } => {
+            Self::PPfcOfc { xlow, .. } => low(xlow),
+            Self::PPfcPredict { horizon, interval, .. } => {
                 if horizon < Picos::from_nanos(Nanos(1)) || horizon > MAX_HORIZON {
                     let title = format!("a horizon of {}", display(horizon));
                     let help = "write a nanosecond to \"100ms\"; without one, write kind = \"pfc\"";
@@ -210,14 +144,7 @@ impl SchemeKeys {
                     let help = "a switch counts nanoseconds: write a time such as \"1us\"";
                     return Err(wrong("interval", "an interval of less than a nanosecond", help));
                 }
-                let weight = PowerOfTwo::from_ratio(weight).filter(|power| power.exponent <= 0).ok_or_else(
-                    || {
-                        let help = "a switch shifts instead of multiplying: write \"1\", \"1/2\", \"1/4\" .. \
-                                    \"1/64\"";
-                        wrong("weight", &format!("a weight of {weight}"), help)
-                    },
-                )?;
-                Ok(PauseRule::PPfcPredict { horizon, interval, weight })
+                Ok(())
             }
             Self::GPfc { xlow, low: classes } => {
                 let help = "name one or more of the lossless priorities";
@@ -230,7 +157,7 @@ impl SchemeKeys {
                     let title = format!("priority {lossy} is not lossless, so nothing pauses it");
                     return Err(wrong("low", &title, help));
                 }
-                Ok(PauseRule::GPfc { xlow: low(xlow)?, low: classes })
+                low(xlow)
             }
             Self::Gfc { stages, .. } | Self::GfcOfc { stages, .. }
                 if !(1..=MAX_STAGES).contains(&stages) =>
@@ -249,19 +176,14 @@ impl SchemeKeys {
                 }
                 let help =
                     "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
-                Ok(PauseRule::Gfc { b1: some("b1", b1, help)?, bm, stages })
+                some("b1", b1, help)
             }
-            Self::GfcOfc { b1, stages } => {
+            Self::GfcOfc { b1, .. } => {
                 let help =
                     "an empty queue would slow its neighbour down: write a size such as \"60kB\"";
-                Ok(PauseRule::GfcOfc { b1: some("b1", b1, help)?, stages })
+                some("b1", b1, help)
             }
-            Self::Pfc {}
-            | Self::Oversubscribed { .. }
-            | Self::Dsh(_)
-            | Self::Bfc(_)
-            | Self::Spfc(_)
-            | Self::Ofc(_) => unreachable!("they are no rules"),
+            _ => Ok(()),
         }
     }
 }
@@ -269,7 +191,10 @@ impl SchemeKeys {
 impl Scenario {
     /// Checks the rule against other keys.
     pub(crate) fn check_pause_rule(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Some(&rule) = self.switch.pause_rule() else { return Ok(()) };
+        let rule = self.switch.scheme;
+        if !rule.is_rule() {
+            return Ok(());
+        }
         for switch in (0..self.fabric().switch_count()).map(SwitchId) {
             self.check_rule_at(rule, switch, document)?;
         }
@@ -278,7 +203,7 @@ impl Scenario {
 
     fn check_rule_at(
         &self,
-        rule: PauseRule,
+        rule: Scheme,
         switch: SwitchId,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
@@ -286,8 +211,8 @@ impl Scenario {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
-        let buffer = self.switch_at(switch).buffer;
-        if let PauseRule::CaPfc { xegress, .. } = rule
+        let buffer = self.switch_at(switch).buffer();
+        if let Scheme::CaPfc { xegress, .. } = rule
             && xegress > buffer
         {
             let (xegress, buffer) = (display(xegress), display(buffer));
@@ -302,17 +227,17 @@ impl Scenario {
         };
         let what = if xoff.is_some() { "X_off" } else { "the shared pool" };
         match rule {
-            PauseRule::Gfc { bm, .. } if bm > highest => {
+            Scheme::Gfc { bm, .. } if bm > highest => {
                 let (bm, highest) = (display(bm), display(highest));
                 let title = format!("bm ({bm}) is above {what} of `{name}` ({highest})");
                 return wrong("bm", &title, "the queue would pause before: write less");
             }
-            PauseRule::GfcOfc { .. } if xoff.is_none() => {
+            Scheme::GfcOfc { .. } if xoff.is_none() => {
                 let help = "its rate is zero at a fixed X_off: write threshold = { kind = \"static\", .. }";
                 let title = "GFC as OFC describes it, and thresholds that move";
                 return Err(document.error("switch.scheme", title, help));
             }
-            PauseRule::GfcOfc { b1, stages } if highest.0 < b1.0 + u64::from(stages) => {
+            Scheme::GfcOfc { b1, stages } if highest.0 < b1.0 + u64::from(stages) => {
                 let (b1, highest) = (display(b1), display(highest));
                 let title = format!(
                     "b1 ({b1}) and X_off of `{name}` ({highest}) leave no room for {stages} stages"
@@ -364,12 +289,12 @@ impl Scenario {
 
     /// Returns a warning if the rule's threshold is above every DT threshold, so that the rule has no effect.
     fn warning_of_an_idle_rule(&self) -> Option<String> {
-        let rule = *self.switch.pause_rule()?;
+        let rule = self.switch.scheme;
         if !matches!(self.switch.threshold, Threshold::Dt(_)) {
             return None;
         }
         let (key, bytes) = match rule {
-            PauseRule::Gfc { b1, .. } => ("b1", b1),
+            Scheme::Gfc { b1, .. } => ("b1", b1),
             _ => ("xlow", rule.xlow()?),
         };
         let switches = (0..self.fabric().switch_count()).map(SwitchId);
@@ -385,7 +310,7 @@ impl Scenario {
     }
 
     fn warning_of_gfc(&self) -> Option<String> {
-        let Some(&PauseRule::Gfc { b1, bm, .. }) = self.switch.pause_rule() else { return None };
+        let Scheme::Gfc { b1, bm, .. } = self.switch.scheme else { return None };
         let frame = self.longest_frame().0 + self.frame_time().overhead;
         // Bytes in flight during tau: a frame that blocks the message, a frame that has just begun at the neighbour,
         // and the wire.

@@ -11,13 +11,7 @@ impl Scheme {
     pub const fn reserved(&self, required: Bytes) -> Bytes {
         match self {
             Self::Dsh(Dsh { insurance_headroom: false, .. }) => Bytes(0),
-            Self::Pfc
-            | Self::Oversubscribed { .. }
-            | Self::Dsh(_)
-            | Self::Bfc(_)
-            | Self::Spfc(_)
-            | Self::Ofc(_)
-            | Self::Rule(_) => required,
+            _ => required,
         }
     }
 
@@ -41,9 +35,7 @@ impl Scheme {
             }
             Self::Dsh(dsh) if dsh.insurance_headroom && queues > 0 => headroom::insurance(phi),
             Self::Dsh(_) => Bytes(0),
-            Self::Pfc | Self::Bfc(_) | Self::Spfc(_) | Self::Ofc(_) | Self::Rule(_) => {
-                headroom::total(phi, queues)
-            }
+            _ => headroom::total(phi, queues),
         }
     }
 
@@ -58,9 +50,7 @@ impl Scheme {
             Self::Dsh(_) => {
                 (format!("and up to {largest} of insurance headroom for each port"), "DSH Eq. 1, 9")
             }
-            Self::Pfc | Self::Bfc(_) | Self::Spfc(_) | Self::Ofc(_) | Self::Rule(_) => {
-                (format!("each with up to {largest} of headroom"), "DSH Eq. 1, 3")
-            }
+            _ => (format!("each with up to {largest} of headroom"), "DSH Eq. 1, 3"),
         }
     }
 }

@@ -14,27 +14,45 @@ use crate::report::ScenarioError;
 
 /// Round trips of the longest path in the default period (Section V-B: "TC >= 4RTT is good enough for most cases").
 const ROUND_TRIPS: u64 = 4;
+/// Default of `k_spfc`.
+const DEFAULT_K_SPFC: Ratio = Ratio::new(5, 1);
 
 /// Parameters of SPFC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
 pub struct Spfc {
-    /// Rule by which a port or queue is a victim.
-    #[serde(flatten)]
-    pub victims: Victims,
-    /// Ports or queues, which are victims or normal.
+    /// Divisor of a port's rate that gives the departure rate of victims. The counting number of a period is rate x
+    /// period / `k_spfc`, rounded up to a byte. At least 1. Default 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k_spfc: Option<Ratio>,
+    /// Counting number for ports of all rates, instead of `k_spfc`. It counts bytes on the wire, including preamble and
+    /// gap, of all packets that arrived at the port and depart in a period; with `state_of = "queue"`, only of packets
+    /// in the queue's priority. The paper counts packets, all of one length.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counting_number: Option<Bytes>,
+    /// Period in which departures are counted (TC). The periods of all ports run freely from the run's start on. A port
+    /// becomes a victim with the packet that reaches the counting number, and stays one at least to the end of the next
+    /// period. Default: four times the round trip of the fabric's longest path, with a longest frame each way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Picos>,
+    /// Ports or queues, which are victims or normal. "port": an ingress port, as in the paper; a PAUSE of any of its
+    /// priorities makes it normal until all have resumed. "queue": each priority of a port separately. Default "port".
     pub state_of: StateOf,
 }
 
-/// Rule by which a port or queue is a victim of congestion elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Rule by which a port is a victim of congestion elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "VictimsKeys")]
 pub struct Victims {
-    /// `K_spfc`, at least 1; `None` if `counting_number` is given.
+    /// As in kind "spfc". Default 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k_spfc: Option<Ratio>,
-    /// Counting number of all ports, above zero; `None` if `k_spfc` is given.
+    /// As in kind "spfc".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counting_number: Option<Bytes>,
-    /// Counting period TC, at least a nanosecond; `None`: four round trips of the fabric's longest path.
+    /// As in kind "spfc". Default: four times the round trip of the fabric's longest path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Picos>,
 }
@@ -50,59 +68,34 @@ pub enum StateOf {
     Queue,
 }
 
-/// Parameters of SPFC.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(inline)]
-pub(in super::super) struct SpfcKeys {
-    /// Divisor of a port's rate that gives the departure rate of victims. The counting number of a period is rate x
-    /// period / `k_spfc`, rounded up to a byte. At least 1. Default 5.
-    k_spfc: Option<Ratio>,
-    /// Counting number for ports of all rates, instead of `k_spfc`. It counts bytes on the wire, including preamble and
-    /// gap, of all packets that arrived at the port and depart in a period; with `state_of = "queue"`, only of packets
-    /// in the queue's priority. The paper counts packets, all of one length.
-    counting_number: Option<Bytes>,
-    /// Period in which departures are counted (TC). The periods of all ports run freely from the run's start on. A port
-    /// becomes a victim with the packet that reaches the counting number, and stays one at least to the end of the next
-    /// period. Default: four times the round trip of the fabric's longest path, with a longest frame each way.
-    period: Option<Picos>,
-    /// Ports or queues, which are victims or normal. "port": an ingress port, as in the paper; a PAUSE of any of its
-    /// priorities makes it normal until all have resumed. "queue": each priority of a port separately. Default "port".
-    state_of: StateOf,
-}
+impl Spfc {
+    /// Returns SPFC for ports that are victims by this rule.
+    pub(super) const fn of_ports(victims: Victims) -> Self {
+        let Victims { k_spfc, counting_number, period } = victims;
+        Self { k_spfc, counting_number, period, state_of: StateOf::Port }
+    }
 
-/// Rule by which a port is a victim of congestion elsewhere.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct VictimsKeys {
-    /// As in kind "spfc". Default 5.
-    k_spfc: Option<Ratio>,
-    /// As in kind "spfc".
-    counting_number: Option<Bytes>,
-    /// As in kind "spfc". Default: four times the round trip of the fabric's longest path.
-    period: Option<Picos>,
-}
-
-impl SpfcKeys {
-    pub(super) fn resolve(self, document: &Document<'_>) -> Result<Spfc, ScenarioError> {
-        let Self { k_spfc, counting_number, period, state_of } = self;
-        let victims = VictimsKeys { k_spfc, counting_number, period };
-        Ok(Spfc { victims: victims.resolve("switch.scheme", document)?, state_of })
+    /// Adds defaults, and checks the keys.
+    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let Self { k_spfc, counting_number, period, .. } = *self;
+        let mut victims = Victims { k_spfc, counting_number, period };
+        victims.complete("switch.scheme", document)?;
+        self.k_spfc = victims.k_spfc;
+        Ok(())
     }
 }
 
-impl VictimsKeys {
-    /// Resolves the keys of the table at `path`.
-    pub(super) fn resolve(
-        self,
+impl Victims {
+    /// Adds the default of `k_spfc`, and checks the keys of the table at `path`.
+    pub(super) fn complete(
+        &mut self,
         path: &str,
         document: &Document<'_>,
-    ) -> Result<Victims, ScenarioError> {
+    ) -> Result<(), ScenarioError> {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("{path}.{key}"), title, help))
         };
-        let Self { k_spfc, counting_number, period } = self;
-        let k_spfc = match (k_spfc, counting_number) {
+        match (self.k_spfc, self.counting_number) {
             (Some(_), Some(_)) => {
                 let help = "write this or `k_spfc`, which makes one for each rate";
                 return wrong("counting_number", "two ways to a counting number", help);
@@ -115,14 +108,14 @@ impl VictimsKeys {
                 let help = "no port could send as much, so none would be a victim: write 1 or more";
                 return wrong("k_spfc", &format!("a k_spfc of {k}"), help);
             }
-            (None, Some(_)) => None,
-            (k, None) => Some(k.unwrap_or(Ratio::new(5, 1))),
-        };
-        if period.is_some_and(|period| period < Picos::from_nanos(units::Nanos(1))) {
+            (None, None) => self.k_spfc = Some(DEFAULT_K_SPFC),
+            (Some(_), None) | (None, Some(_)) => {}
+        }
+        if self.period.is_some_and(|period| period < Picos::from_nanos(units::Nanos(1))) {
             let help = "a switch counts nanoseconds: write a time such as \"80us\"";
             return wrong("period", "a period of less than a nanosecond", help);
         }
-        Ok(Victims { k_spfc, counting_number, period })
+        Ok(())
     }
 }
 
@@ -144,7 +137,7 @@ impl Scenario {
             let help = "normal ports have dynamic thresholds: write threshold = { kind = \"dt\" }";
             return Err(document.error("switch.threshold", "SPFC with fixed thresholds", help));
         }
-        if spfc.victims.period.is_none() && self.round_trips() > Picos(MAX_TIME) {
+        if spfc.period.is_none() && self.round_trips() > Picos(MAX_TIME) {
             let help = "that is the default, four round trips of the fabric's longest path: write a `period`";
             let title = "SPFC's period is longer than a day";
             return Err(document.error(self.switch.scheme.victims_path(), title, help));
@@ -159,10 +152,10 @@ impl Scenario {
 
     /// Returns the SPFC settings of a switch.
     pub(super) fn spfc_settings(&self, of: &Spfc) -> spfc::Settings {
-        let threshold = match (of.victims.counting_number, of.victims.k_spfc) {
+        let threshold = match (of.counting_number, of.k_spfc) {
             (Some(bytes), _) => spfc::Threshold::Bytes(bytes),
             (None, k) => {
-                let Ratio { numerator, denominator } = k.unwrap_or(Ratio::new(5, 1));
+                let Ratio { numerator, denominator } = k.unwrap_or(DEFAULT_K_SPFC);
                 spfc::Threshold::Part { numerator, denominator }
             }
         };
@@ -170,7 +163,7 @@ impl Scenario {
             StateOf::Port => spfc::Per::Port,
             StateOf::Queue => spfc::Per::Queue,
         };
-        let period = of.victims.period.unwrap_or_else(|| self.round_trips());
+        let period = of.period.unwrap_or_else(|| self.round_trips());
         spfc::Settings {
             options: spfc::Options { per },
             period: period.to_nanos_ceil(),

@@ -5,7 +5,7 @@ use topology::SwitchId;
 use units::{Nanos, Picos};
 
 use super::{SMALL, parse, report};
-use crate::FlowQueues;
+use crate::{FlowQueues, Priority};
 
 fn with(keys: &str) -> String {
     format!("[switch]\n{keys}\n{SMALL}")
@@ -18,7 +18,7 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     let Some(bfc) = scenario.switch.bfc() else { panic!("BFC") };
     assert_eq!((bfc.queues, bfc.flow_table, bfc.priorities.0), (32, 100, 1 << 3));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
-    assert_eq!(spread, [FlowQueues { priority: 3, queues: 32 }]);
+    assert_eq!(spread, [FlowQueues { priority: Priority(3), queues: 32 }]);
     let SchemeSettings::Bfc(bfc::Settings { options, sticky, threshold, .. }) =
         scenario.scheme(SwitchId(0))
     else {

@@ -43,7 +43,7 @@ fn rates_of_loss_have_twelve_digits() {
     ] {
         let scenario = settled(&fault(rate));
         let found = format!("{:?}", scenario.faults[0]);
-        let expected = format!("Rate({:?})", FineProbability { trillionths });
+        let expected = format!("rate: Some({:?})", FineProbability { trillionths });
         assert!(found.contains(&expected), "{rate}: {found}");
     }
     let report = report_on(&fault("1.5e-12"));

@@ -13,12 +13,12 @@ fn expectations_load_and_are_written_out_again() {
     );
     let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let [first, second] = &scenario.expectations[..] else { panic!("there are two") };
-    assert_eq!(first.subject, Subject::Summary { summary: "fct_ns.max".into() });
+    assert_eq!(first.subject(), Subject::Summary("fct_ns.max"));
     assert_eq!((first.name.as_deref(), first.operator), (Some("quick"), Operator::AtMost));
-    let Subject::Table { table, column, aggregate, filter } = &second.subject else {
+    let Subject::Table { table, column, aggregate, filter } = second.subject() else {
         panic!("the second is of a table")
     };
-    assert_eq!((table.as_str(), column, aggregate), ("flows", &None, &Aggregate::Count));
+    assert_eq!((table, column, aggregate), ("flows", None, Aggregate::Count));
     assert_eq!(filter["priority"], Plain::Number(3_000_000));
     assert_eq!(second.value, Plain::Number(1_500_000));
     let again = Scenario::parse(&scenario.to_toml(), Path::new("bad.toml"), &[]);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::{SMALL, parse, report};
-use crate::FlowQueues;
+use crate::{FlowQueues, Priority};
 
 /// Returns the report on the smallest scenario with these flow queues, one per line.
 fn report_on(entries: &[&str]) -> String {
@@ -15,8 +15,8 @@ fn entries_come_back_in_their_order() {
     let text =
         "[switch]\nflow_queues = [{ priority = 5, queues = 100 }, { priority = 3, queues = 20 }]\n";
     let scenario = parse(&format!("{text}{SMALL}")).unwrap_or_else(|error| panic!("{error}"));
-    let [first, second] =
-        [(5, 100), (3, 20)].map(|(priority, queues)| FlowQueues { priority, queues });
+    let [first, second] = [(5, 100), (3, 20)]
+        .map(|(priority, queues)| FlowQueues { priority: Priority(priority), queues });
     assert_eq!(scenario.switch.flow_queues, [first, second]);
     let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again.switch, scenario.switch);

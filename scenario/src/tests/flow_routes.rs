@@ -233,6 +233,6 @@ fn flows_of_one_given_port_on_different_routes() {
     12 | [[flows]]
        | ^^^^^^^^^
        |
-       = help: switches tell them apart by that port alone: give them different ones, or routes for the pair
+       = help: switches distinguish them by that port alone: give them different ones, or routes for the pair
     ");
 }

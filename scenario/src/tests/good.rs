@@ -9,7 +9,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::super::{
     AckPriority, CongestionControl, EcnThresholds, Fault, Headroom, PauseResponse, Priorities,
-    Reliability, Scenario, Selection, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport,
+    Reliability, Scenario, SelectiveRepeat, Stop, Threshold, ThresholdUpdate, Transport,
     json_schema,
 };
 use super::{INCAST, SMALL, parse, with};
@@ -33,10 +33,10 @@ fn the_files_that_ship_load_and_come_back_from_their_own_text() {
 fn the_incast_is_what_its_file_says() {
     let scenario = Scenario::parse(INCAST, Path::new("incast.toml"), &[]).unwrap();
     assert_eq!(scenario.duration, Picos(20_000_000_000));
-    assert_eq!(scenario.switch.buffer, Bytes(2_000_000));
+    assert_eq!(scenario.switch.buffer(), Bytes(2_000_000));
     assert_eq!(scenario.switch.lossless, Priorities(8));
-    assert_eq!(scenario.switch.ecn.as_ref().unwrap().thresholds.pmax.millionths, 200_000);
-    assert_eq!(scenario.host.ack_priority, AckPriority::Fixed(6));
+    assert_eq!(scenario.switch.ecn.as_ref().unwrap().pmax.millionths, 200_000);
+    assert_eq!(scenario.host.ack_priority(), AckPriority::Fixed(6));
     let flows = scenario.flows();
     assert_eq!(flows.len(), 8);
     assert_eq!((flows[0].source, flows[0].destination), (HostId(4), HostId(1)));
@@ -133,15 +133,16 @@ fn everything_written_out_comes_back() {
         scenario.switch.headroom,
         Headroom::Sih { bytes: Some(Bytes(1024)), bandwidth_delays: None }
     );
-    assert_eq!(scenario.switch.thresholds, ThresholdUpdate::Period(Picos(10_000_000)));
-    assert_eq!(scenario.switch.control_priority, None);
+    let ThresholdUpdate::Period(update) = scenario.switch.thresholds else { panic!("a period") };
+    assert_eq!(update.period.get(), Picos(10_000_000));
+    assert_eq!(scenario.switch.control_priority.0, None);
     assert_eq!(scenario.host.pause_response, PauseResponse::Time(Picos(20_000)));
     let transport = scenario.host.transport;
     let CongestionControl::Dcqcn(dcqcn) = transport.congestion_control() else { panic!("DCQCN") };
     assert_eq!(dcqcn.byte_counter, ByteCounter::try_from("none".to_owned()).ok());
     assert_eq!(dcqcn.fast_recovery_stages.map(Checked::get), Some(5));
-    let Fault::Loss { selection, .. } = &scenario.faults[0] else { panic!("a loss") };
-    assert_eq!(*selection, Selection::Nth(vec![1, 3]));
+    let Fault::Loss { nth, .. } = &scenario.faults[0] else { panic!("a loss") };
+    assert_eq!(*nth, Some(vec![1, 3]));
     let covered = |fault: usize| {
         let names = scenario.fabric().wires().iter().map(|wire| wire.name.as_str());
         names.filter(|name| scenario.faults[fault].covers(name)).collect::<Vec<_>>()
@@ -149,7 +150,7 @@ fn everything_written_out_comes_back() {
     assert_eq!(covered(0), ["s0->s1"]);
     assert_eq!(covered(2), ["s0->s1", "s1->s0"]);
     assert_eq!(covered(3), covered(2));
-    let span = scenario.faults[2].scope().span();
+    let span = scenario.faults[2].span();
     assert_eq!((span.from, span.until), (Picos(1_000_000), Picos(3_000_000)));
     assert!(scenario.may_reroute());
     let flows = scenario.flows();
@@ -170,7 +171,7 @@ fn everything_written_out_comes_back() {
 
 #[test]
 fn overrides_replace_and_add() {
-    assert_eq!(with("switch.buffer=4MB").unwrap().switch.buffer, Bytes(4_000_000));
+    assert_eq!(with("switch.buffer=4MB").unwrap().switch.buffer(), Bytes(4_000_000));
     assert_eq!(with("flows.0.bytes=2MB").unwrap().flows()[3].bytes, Bytes(2_000_000));
     assert_eq!(with("flows.0.senders=[\"h1\"]").unwrap().flows().len(), 2);
     assert_eq!(with("host.ack_interval=1").unwrap().host.ack_interval, 1);

@@ -5,7 +5,8 @@ use topology::SwitchId;
 use units::{Bytes, Picos};
 
 use super::{SMALL, report_on};
-use crate::{Dsh, Estimation, Headroom, PowerOfTwo, Scenario, Scheme};
+use crate::ratio::Ratio;
+use crate::{Dsh, Estimation, Headroom, LeftShift, RightShift, Scenario, Scheme};
 
 fn parse(text: &str) -> Scenario {
     super::parse(text).unwrap_or_else(|error| panic!("{error}"))
@@ -15,9 +16,9 @@ fn parse(text: &str) -> Scenario {
 fn dsh_has_the_papers_defaults() {
     let scenario = parse(&format!("{SMALL}[switch]\nscheme = {{ kind = \"dsh\" }}\n"));
     let expected = Dsh {
-        gradient_weight: PowerOfTwo { exponent: -2 },
-        deviation_weight: PowerOfTwo { exponent: -2 },
-        deviation_gain: PowerOfTwo { exponent: 2 },
+        gradient_weight: RightShift::within(Ratio::new(1, 4)),
+        deviation_weight: RightShift::within(Ratio::new(1, 4)),
+        deviation_gain: LeftShift::within(Ratio::new(4, 1)),
         single_queue_window: Picos(10_000_000_000),
         port_xon_offset: Bytes(0),
         shared_headroom: true,
@@ -39,9 +40,9 @@ scheme = { kind = "dsh", gradient_weight = "1/8", deviation_weight = 1, deviatio
 "#;
     let scenario = parse(&format!("{SMALL}{text}"));
     let expected = Dsh {
-        gradient_weight: PowerOfTwo { exponent: -3 },
-        deviation_weight: PowerOfTwo { exponent: 0 },
-        deviation_gain: PowerOfTwo { exponent: 3 },
+        gradient_weight: RightShift::within(Ratio::new(1, 8)),
+        deviation_weight: RightShift::within(Ratio::new(1, 1)),
+        deviation_gain: LeftShift::within(Ratio::new(8, 1)),
         single_queue_window: Picos(1_000_000_000),
         port_xon_offset: Bytes(2000),
         shared_headroom: false,

@@ -6,7 +6,7 @@ use fabric_core::scheme::{SchemeSettings, ofc};
 use topology::SwitchId;
 use units::{Bytes, Picos};
 
-use crate::{FlowQueues, Scenario};
+use crate::{FlowQueues, Priority, Scenario};
 
 const KEYS: &str = "threshold = { kind = \"static\", xoff = \"75kB\", xon = \"45kB\" }";
 
@@ -64,7 +64,10 @@ fn each_priority_has_three_queues_and_nics_one() {
     ));
     let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let spread: Vec<FlowQueues> = scenario.switch.spread().collect();
-    assert_eq!(spread, [3, 4].map(|priority| FlowQueues { priority, queues: 3 }));
+    assert_eq!(
+        spread,
+        [3, 4].map(|priority| FlowQueues { priority: Priority(priority), queues: 3 })
+    );
     assert!(!scenario.switch.pauses_queues() && scenario.bitmap_period().is_none());
 }
 

@@ -2,6 +2,8 @@
 
 use insta::assert_snapshot;
 
+use units::checked::Checked;
+
 use super::{SMALL, parse, report};
 use crate::{NicScheduler, Scheduler};
 
@@ -13,19 +15,19 @@ fn with(keys: &str) -> String {
 fn nics_follow_the_switches_unless_configured_otherwise() {
     let of = |keys| {
         let scenario = parse(&with(keys)).unwrap_or_else(|error| panic!("{error}"));
-        (scenario.switch.scheduler, scenario.host.scheduler)
+        (scenario.switch.scheduler, scenario.host.scheduler())
     };
     let srf = "[switch]\nscheduler = { kind = \"srf\" }";
-    assert_eq!(of(srf), (Scheduler::Srf, NicScheduler::ShortestRemaining));
+    assert_eq!(of(srf), (Scheduler::Srf {}, NicScheduler::ShortestRemaining));
     let turns = format!("{srf}\n[host]\nscheduler = \"round-robin\"");
-    assert_eq!(of(&turns), (Scheduler::Srf, NicScheduler::RoundRobin));
+    assert_eq!(of(&turns), (Scheduler::Srf {}, NicScheduler::RoundRobin));
     let turns = "[switch]\nscheduler = { kind = \"round-robin\" }";
-    assert_eq!(of(turns), (Scheduler::RoundRobin, NicScheduler::RoundRobin));
+    assert_eq!(of(turns), (Scheduler::RoundRobin {}, NicScheduler::RoundRobin));
     assert_eq!(of("").1, NicScheduler::RoundRobin);
     assert_eq!(of("[switch]\nscheduler = { kind = \"strict\" }").1, NicScheduler::Strict);
     assert_eq!(of("[host]\nscheduler = \"srf\"").1, NicScheduler::ShortestRemaining);
     let strict = of("[switch]\nscheduler = { kind = \"strict\", quantum = \"3kB\" }").0;
-    assert_eq!(strict, Scheduler::Strict { quantum: units::Bytes(3000) });
+    assert_eq!(strict, Scheduler::Strict { quantum: Checked::within(units::Bytes(3000)) });
 }
 
 #[test]

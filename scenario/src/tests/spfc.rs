@@ -6,6 +6,7 @@ use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Nanos};
 
 use super::{SMALL, parse, report};
+use crate::ratio::Ratio;
 use crate::{Scenario, Threshold};
 
 fn with(keys: &str) -> String {
@@ -37,7 +38,7 @@ fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
     assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 5, denominator: 1 });
     assert_eq!(of.overhead, Bytes(24));
     let dt = plain.switch.threshold.dt().expect("normal ports have DT");
-    assert_eq!((dt.alpha.numerator, dt.alpha.denominator, dt.xon_offset), (2, 1, Bytes(0)));
+    assert_eq!((dt.alpha, dt.xon_offset), (Some(Ratio::new(2, 1)), Bytes(0)));
     assert_eq!(plain.static_xoff(SwitchId(0)), Bytes(0));
     assert_eq!(plain.warnings_of_spfc(), [""; 0]);
 }

@@ -19,7 +19,7 @@ fn a_storm_and_a_watchdog_load_and_are_written_out_again() {
     let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
     let storm = |host: &str, classes, at: u64, span| Storm {
         host: host.to_owned(),
-        priorities: Priorities(classes),
+        priorities: Some(Priorities(classes)),
         at: Picos(at * MILLISECOND),
         r#for: span,
     };

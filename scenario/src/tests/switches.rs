@@ -42,7 +42,7 @@ fn reported(switches: &str) -> String {
 fn of_all(scenario: &Scenario) -> [(u64, Option<u32>, u64); 4] {
     [0, 1, 2, 3].map(|switch| {
         let own = scenario.switch_at(SwitchId(switch));
-        (own.buffer.0, own.ports, own.private_per_queue.0)
+        (own.buffer().0, own.ports, own.private_per_queue.0)
     })
 }
 
@@ -58,7 +58,7 @@ fn a_switch_has_what_the_entries_that_name_it_say_and_otherwise_what_all_have() 
     let spine = (32 << 20, Some(64), 3000);
     let expected = [plain, (1_000_000, None, 4096), (32 << 20, Some(64), 4096), spine];
     assert_eq!(of_all(&scenario), expected);
-    assert_eq!(scenario.switch.buffer, Bytes(1_000_000));
+    assert_eq!(scenario.switch.buffer(), Bytes(1_000_000));
 
     let again = Scenario::parse(&scenario.to_toml(), Path::new("again.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
@@ -135,7 +135,7 @@ fn overrides_set_the_keys_of_an_entry() {
     let text = fabric("[[switches]]\nat = \"spine*\"\nbuffer = \"2MB\"");
     let set = |change: &str| Scenario::parse(&text, Path::new("set.toml"), &[change.to_owned()]);
     let of_spine = |change: &str| {
-        set(change).unwrap_or_else(|error| panic!("{error}")).switch_at(SwitchId(3)).buffer
+        set(change).unwrap_or_else(|error| panic!("{error}")).switch_at(SwitchId(3)).buffer()
     };
     assert_eq!(of_spine("switches.0.buffer=4MB"), Bytes(4_000_000));
     assert_eq!(of_spine("switch.buffer=4MB"), Bytes(2_000_000));

@@ -13,7 +13,7 @@ use crate::report::ScenarioError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FirstRttMarks {
     /// End of the first round trip, until which data packets are marked.
-    #[serde(rename = "first_rtt_marks", serialize_with = "serialize")]
+    #[serde(rename = "first_rtt_marks")]
     pub limit: FirstRttLimit,
     /// True if all ACKs and NAKs are marked.
     #[serde(rename = "first_rtt_acks")]
@@ -21,7 +21,8 @@ pub struct FirstRttMarks {
 }
 
 /// End of a flow's first round trip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum FirstRttLimit {
     /// No packet is marked.
     #[default]
@@ -32,31 +33,22 @@ pub enum FirstRttLimit {
     Bytes(Bytes),
 }
 
-/// "off", "auto", or a size above zero.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct FirstRttKeys(FirstRttLimit);
-
-impl FirstRttKeys {
-    /// Resolves the keys; `acks` is `first_rtt_acks`.
-    pub(super) fn resolve(
-        self,
-        acks: bool,
-        place: &Place<'_>,
-    ) -> Result<FirstRttMarks, ScenarioError> {
-        if acks && self.0 == FirstRttLimit::Off {
+impl FirstRttMarks {
+    /// Checks that ACKs are not the only marked packets.
+    pub(super) fn check(self, place: &Place<'_>) -> Result<Self, ScenarioError> {
+        if self.acks && self.limit == FirstRttLimit::Off {
             let help = "add first_rtt_marks = \"auto\", or leave the key out";
             let title = "marks on ACKs, and none on data";
             return Err(place.wrong("first_rtt_acks", title, help));
         }
-        Ok(FirstRttMarks { limit: self.0, acks })
+        Ok(self)
     }
 }
 
-impl TryFrom<String> for FirstRttKeys {
+impl TryFrom<String> for FirstRttLimit {
     type Error = Refusal;
     fn try_from(text: String) -> Result<Self, Refusal> {
-        Ok(Self(match text.as_str() {
+        Ok(match text.as_str() {
             "off" => FirstRttLimit::Off,
             "auto" => FirstRttLimit::Auto,
             word if starts_like_a_word(word) => {
@@ -73,11 +65,11 @@ impl TryFrom<String> for FirstRttKeys {
                 }
                 bytes => FirstRttLimit::Bytes(bytes),
             },
-        }))
+        })
     }
 }
 
-impl JsonSchema for FirstRttKeys {
+impl JsonSchema for FirstRttLimit {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "FirstRtt".into()
     }
@@ -87,10 +79,12 @@ impl JsonSchema for FirstRttKeys {
     }
 }
 
-fn serialize<S: serde::Serializer>(limit: &FirstRttLimit, out: S) -> Result<S::Ok, S::Error> {
-    match limit {
-        FirstRttLimit::Off => out.serialize_str("off"),
-        FirstRttLimit::Auto => out.serialize_str("auto"),
-        FirstRttLimit::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+impl Serialize for FirstRttLimit {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => out.serialize_str("off"),
+            Self::Auto => out.serialize_str("auto"),
+            Self::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+        }
     }
 }

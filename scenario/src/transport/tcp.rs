@@ -5,14 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
-use super::window::WindowKeys;
 use super::{
-    BaseRtt, CongestionControl, FirstRttMarks, Place, Start, Window, dctcp, first_rtt, hpcc,
-    powertcp, rtt_target, serialize_base_rtt, timely,
+    BaseRtt, CongestionControl, FirstRttLimit, FirstRttMarks, Place, Start, Window, WindowSize,
+    dctcp, hpcc, powertcp, rtt_target, serialize_base_rtt, timely,
 };
 use crate::quantity;
 use crate::report::ScenarioError;
-use crate::schema::without_default_tables;
+use crate::schema::{in_words, without_default_tables};
 
 /// TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,11 +48,11 @@ pub struct Tcp {
 }
 
 /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = without_default_tables)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
-pub(crate) struct TcpKeys {
+pub struct TcpKeys {
     /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
     /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
     initial_rto: Option<Picos>,
@@ -96,7 +95,8 @@ pub(crate) struct TcpKeys {
     base_rtt: BaseRtt,
     /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
     /// size above zero. Default "none".
-    window: WindowKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    window: WindowSize,
     /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
     window_scales: bool,
     /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
@@ -105,7 +105,8 @@ pub(crate) struct TcpKeys {
     /// Marks of data segments and SYNs of a flow's first round trip (docs/flow-hints.md). "off": none. A size above
     /// zero: segments are marked until the flow has sent this much payload, including retransmissions. "auto": this
     /// size is line rate x `base_rtt`. Default "off".
-    first_rtt_marks: first_rtt::FirstRttKeys,
+    #[schemars(skip_serializing_if = "in_words")]
+    first_rtt_marks: FirstRttLimit,
     /// True if all ACKs carry this mark as well, as in ABM's simulator. Default false.
     first_rtt_acks: bool,
 }
@@ -173,11 +174,12 @@ impl TcpKeys {
             congestion_control: self.congestion_control(place)?,
             base_rtt: self.base_rtt.0,
             window: Window {
-                size: self.window.0,
+                size: self.window,
                 scales: self.window_scales,
                 overrun: self.window_overrun,
             },
-            first_rtt: self.first_rtt_marks.resolve(self.first_rtt_acks, place)?,
+            first_rtt: FirstRttMarks { limit: self.first_rtt_marks, acks: self.first_rtt_acks }
+                .check(place)?,
             telemetry_hops: 0,
         })
     }

@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Size of the window.
-    #[serde(rename = "window", serialize_with = "serialize")]
+    #[serde(rename = "window")]
     pub size: WindowSize,
     /// True if the window shrinks in proportion to the rate that congestion control sets.
     #[serde(rename = "window_scales")]
@@ -22,7 +22,8 @@ pub struct Window {
 }
 
 /// Size of a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum WindowSize {
     /// No limit.
     #[default]
@@ -33,15 +34,10 @@ pub enum WindowSize {
     Bytes(Bytes),
 }
 
-/// "none", "bdp", or a size above zero.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct WindowKeys(pub WindowSize);
-
-impl TryFrom<String> for WindowKeys {
+impl TryFrom<String> for WindowSize {
     type Error = Refusal;
     fn try_from(text: String) -> Result<Self, Refusal> {
-        Ok(Self(match text.as_str() {
+        Ok(match text.as_str() {
             "none" => WindowSize::Unlimited,
             "bdp" => WindowSize::Bdp,
             text => match quantity::parse(text)? {
@@ -50,11 +46,11 @@ impl TryFrom<String> for WindowKeys {
                 }
                 bytes => WindowSize::Bytes(bytes),
             },
-        }))
+        })
     }
 }
 
-impl JsonSchema for WindowKeys {
+impl JsonSchema for WindowSize {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Window".into()
     }
@@ -64,10 +60,12 @@ impl JsonSchema for WindowKeys {
     }
 }
 
-fn serialize<S: serde::Serializer>(size: &WindowSize, out: S) -> Result<S::Ok, S::Error> {
-    match size {
-        WindowSize::Unlimited => out.serialize_str("none"),
-        WindowSize::Bdp => out.serialize_str("bdp"),
-        WindowSize::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+impl Serialize for WindowSize {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unlimited => out.serialize_str("none"),
+            Self::Bdp => out.serialize_str("bdp"),
+            Self::Bytes(bytes) => out.serialize_str(&quantity::display(*bytes)),
+        }
     }
 }

@@ -84,7 +84,7 @@ pub fn shortest_packets_in_the_larger_buffer(run: Runner) {
     ];
     let run = run(&scenario(), &sets);
     assert!(run.summary.lossless, "{:?}", run.summary.drops);
-    let descriptors = |leaf| slots_for(run.scenario.switch_at(SwitchId(leaf)).buffer);
+    let descriptors = |leaf| slots_for(run.scenario.switch_at(SwitchId(leaf)).buffer());
     assert_eq!([0, 1].map(descriptors), [6666, 200_000]);
     let packets = run.summary.buffer_max_bytes["leaf1"] / 60;
     // The free buffer is the headroom of the other two ports, and the part of the shared pool that alpha leaves.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::BufferManagement;
+use scenario::Lossy;
 use topology::NodeKind;
 
 use super::results::{Row, Table};
@@ -164,8 +164,7 @@ impl Fabric {
 
 /// True if queues of a priority may have packets of another.
 fn has_foreign_packets(run: &Run) -> bool {
-    let management = &run.scenario.switch.lossy.management;
-    matches!(management, BufferManagement::Ib { prioritisation: Some(_), .. })
+    matches!(&run.scenario.switch.lossy, Lossy::Ib(ib) if ib.prioritisation.is_some())
 }
 
 fn by_priority<'a>(sample: &'a Sample, wanted: &str) -> BTreeMap<&'a str, u64> {

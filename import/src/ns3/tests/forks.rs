@@ -78,8 +78,10 @@ fn the_pool_of_a_switch_with_long_links_wraps_as_there() {
     assert_eq!(asked_of(&taken)[0], expected);
     let scenario = scenario_of(&taken);
     let fabric = scenario.fabric();
-    let buffers: Vec<u64> =
-        (0..2).map(topology::SwitchId).map(|switch| scenario.switch_at(switch).buffer.0).collect();
+    let buffers: Vec<u64> = (0..2)
+        .map(topology::SwitchId)
+        .map(|switch| scenario.switch_at(switch).buffer().0)
+        .collect();
     assert_eq!(fabric.switch(topology::SwitchId(0)).name, "s2");
     assert_eq!(buffers, [75_008_192 + (512 << 20), 37_545_692 + (512 << 20)]);
     // The simulator's limit is strict, and switch 3 of one long link just fits.
@@ -130,7 +132,7 @@ fn rates_of_loss_are_as_fine_as_they_are_written() {
     assert_eq!(taken.toml.matches("rate = 1e-7").count(), 2, "{}", taken.toml);
     let faults = &scenario_of(&taken).faults;
     let rate = scenario::FineProbability { trillionths: 100_000 };
-    let is_that = |fault: &scenario::Fault| matches!(fault, scenario::Fault::Loss { selection: scenario::Selection::Rate(it), .. } if *it == rate);
+    let is_that = |fault: &scenario::Fault| matches!(fault, scenario::Fault::Loss { rate: Some(it), .. } if *it == rate);
     assert!(faults.len() == 2 && faults.iter().all(is_that), "{faults:?}");
 }
 
