@@ -122,12 +122,11 @@ impl Interfaces {
 
 /// Name of an interface of the calling thread's namespace. nix 0.31 returns an empty name for an unknown index.
 pub fn name_of(index: u32) -> io::Result<String> {
-    let mut name = [0; libc::IF_NAMESIZE];
+    let mut name = [0_u8; libc::IF_NAMESIZE];
     // SAFETY: the buffer has the length that the function requires.
-    if unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null() {
+    if unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) }.is_null() {
         return Err(io::Error::last_os_error());
     }
-    let name = name.map(libc::c_char::cast_unsigned);
     let name = CStr::from_bytes_until_nul(&name).expect("a name ends with a zero byte");
     Ok(name.to_string_lossy().into_owned())
 }
