@@ -186,7 +186,7 @@ impl fmt::Display for Configure<'_> {
         match &self.step {
             Step::LoopbackUp => write!(f, "bring up {namespace}/lo"),
             Step::FinishTap { end, mtu, .. } => {
-                write!(f, "give {namespace}/{} its station and the MTU {mtu}", end.interface)
+                write!(f, "give {namespace}/{} its MAC address and the MTU {mtu}", end.interface)
             }
             Step::Address { end, address, prefix_len, .. } => {
                 write!(f, "give {namespace}/{} the address {address}/{prefix_len}", end.interface)

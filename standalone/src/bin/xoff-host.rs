@@ -99,7 +99,7 @@ enum Command {
 
 fn mac_address(text: &str) -> Result<[u8; 6], String> {
     parse_mac_address(text)
-        .ok_or_else(|| "write the address of one station, such as 02:00:00:00:00:01".to_owned())
+        .ok_or_else(|| "write a unicast MAC address, such as 02:00:00:00:00:01".to_owned())
 }
 
 fn main() -> ExitCode {
