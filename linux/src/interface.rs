@@ -70,7 +70,8 @@ impl Interfaces {
         let answer = self.query(name, libc::SIOCGIFHWADDR)?;
         // SAFETY: the call has filled in the hardware address, of which each byte is a value.
         let address = unsafe { answer.ifr_ifru.ifru_hwaddr };
-        let bytes = std::array::from_fn(|place| address.sa_data[place].cast_unsigned());
+        let bytes = address.sa_data.map(|byte| byte.to_ne_bytes()[0]);
+        let bytes = std::array::from_fn(|place| bytes[place]);
         Ok((address.sa_family == libc::ARPHRD_ETHER).then_some(bytes))
     }
 
@@ -149,7 +150,7 @@ pub(crate) fn named(name: &str) -> io::Result<libc::ifreq> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([from]);
     }
     Ok(request)
 }

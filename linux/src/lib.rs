@@ -12,8 +12,8 @@
 //! - [`process`], [`heap`]: start, descriptors, end and memory of a process.
 //! - [`socket`]: sockets of any kind.
 //!
-//! The crate uses no crate of ours. A function returns the system's error and adds no advice: its caller knows the
-//! user's purpose. Modules that a build without the datapath of the kernel uses are for any Unix.
+//! The crate uses no crate of ours. Functions return the system's errors; those of sockets and tap devices add the
+//! capability or kernel option that the system lacks. Modules that a build without the datapath of the kernel uses are for any Unix.
 
 #[cfg(target_os = "linux")]
 pub mod af_xdp;

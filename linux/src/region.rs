@@ -80,7 +80,8 @@ impl<T: FromBytes> Region<T> {
         Ok(Self::at(&Arc::new(memory.into()), 0, length))
     }
 
-    /// Maps the memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries.
+    /// Maps the memory of a BPF array that was created with `BPF_F_MMAPABLE` and has `length` entries. The kernel refuses
+    /// more entries than the array has.
     #[cfg(target_os = "linux")]
     pub fn from_array(map: BorrowedFd<'_>, length: usize) -> io::Result<Self> {
         let memory = MmapOptions::new().len(Self::bytes(length)?).map_raw(map.as_raw_fd())?;

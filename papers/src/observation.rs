@@ -234,7 +234,7 @@ fn recovery(folder: &Path, flow: u32, span: Range<u64>) -> Option<Onset> {
 }
 
 /// Reads the rate from `flows.csv`.
-fn rate_above(folder: &Path, bytes: u32) -> Option<Observation> {
+fn rate_above(folder: &Path, bytes: u64) -> Option<Observation> {
     let (mut sum, mut count, mut is_complete) = (0, 0, true);
     rows(folder, "flows.csv", ["bytes", "fct_ns"], |row| {
         let size: i128 = row.exact(0)?;

@@ -54,7 +54,7 @@ pub enum Source {
     RecoveryOf(u32),
     /// The mean completion rate of flows of more than this many bytes, each counted once, in Mbit/s of payload; absent
     /// if one of these flows has not completed.
-    RateAbove(u32),
+    RateAbove(u64),
     /// An aggregate of a table's rows; of the rows in the window, if rows have instants.
     Rows(Query<'static>),
     /// One aggregate of rows divided by another; absent if the divisor is 0.
@@ -117,8 +117,7 @@ pub struct QuantityKeys {
     reader: Option<String>,
 }
 
-/// Conditions on the rows that count: values of columns. `not_COLUMN` has the values of the other rows, and
-/// `COLUMN_above` the largest number that does not count.
+/// Conditions on the rows that count: values of columns. `not_COLUMN` has the values of the other rows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 struct Filter(BTreeMap<String, Fields>);
 
@@ -126,7 +125,7 @@ struct Filter(BTreeMap<String, Fields>);
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 enum Fields {
-    Number(u32),
+    Number(u64),
     Text(String),
     Texts(Vec<String>),
 }
@@ -142,17 +141,21 @@ impl Fields {
 }
 
 impl Filter {
-    fn number(&mut self, key: &str) -> Option<u32> {
-        match self.0.remove(key)? {
-            Fields::Number(number) => Some(number),
-            _ => None,
-        }
+    /// Takes a number. A value of another type stays, and is superfluous.
+    fn number<T: TryFrom<u64>>(&mut self, key: &str) -> Option<T> {
+        let Some(&Fields::Number(number)) = self.0.get(key) else { return None };
+        self.0.remove(key);
+        number.try_into().ok()
     }
 
+    /// Takes a text. A value of another type stays, and is superfluous.
     fn text(&mut self, key: &str) -> Option<String> {
         match self.0.remove(key)? {
             Fields::Text(text) => Some(text),
-            _ => None,
+            other => {
+                self.0.insert(key.to_owned(), other);
+                None
+            }
         }
     }
 
@@ -166,7 +169,8 @@ impl Filter {
             let column = find_column(table, name)?;
             let is_text = ScalarKind::from_column(column) == ScalarKind::Text;
             let values = fields.scalars();
-            let fits = values.iter().all(|value| matches!(value, Scalar::Text(_)) == is_text);
+            let fits = !values.is_empty()
+                && values.iter().all(|value| matches!(value, Scalar::Text(_)) == is_text);
             fits.then(|| Condition { column, values: test(values) })
         });
         conditions.collect()

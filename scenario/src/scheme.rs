@@ -223,7 +223,12 @@ impl Scheme {
             Self::Bfc(bfc) => bfc.check(document),
             Self::Spfc(spfc) => spfc.complete(document),
             Self::Ofc(ofc) => ofc.complete(document),
-            _ => self.check_rule(lossless, document),
+            Self::CaPfc { .. }
+            | Self::PPfcOfc { .. }
+            | Self::PPfcPredict { .. }
+            | Self::GPfc { .. }
+            | Self::Gfc { .. }
+            | Self::GfcOfc { .. } => self.check_rule(lossless, document),
         }
     }
 
@@ -235,7 +240,14 @@ impl Scheme {
             Self::Dsh(_) => Some("DSH"),
             Self::Bfc(_) => Some("BFC"),
             Self::Ofc(_) => Some("OFC"),
-            _ => None,
+            Self::Pfc {}
+            | Self::Spfc(_)
+            | Self::CaPfc { .. }
+            | Self::PPfcOfc { .. }
+            | Self::PPfcPredict { .. }
+            | Self::GPfc { .. }
+            | Self::Gfc { .. }
+            | Self::GfcOfc { .. } => None,
         }
     }
 
@@ -368,7 +380,14 @@ impl Scenario {
             Scheme::Bfc(bfc) => SchemeSettings::Bfc(self.bfc_settings(bfc, switch)),
             Scheme::Spfc(spfc) => SchemeSettings::Spfc(self.spfc_settings(spfc)),
             Scheme::Ofc(ofc) => ofc.settings(self.static_xoff(switch)),
-            rule => rule.rule_settings(self.static_xoff(switch), Bytes(self.frame_time().overhead)),
+            rule @ (Scheme::CaPfc { .. }
+            | Scheme::PPfcOfc { .. }
+            | Scheme::PPfcPredict { .. }
+            | Scheme::GPfc { .. }
+            | Scheme::Gfc { .. }
+            | Scheme::GfcOfc { .. }) => {
+                rule.rule_settings(self.static_xoff(switch), Bytes(self.frame_time().overhead))
+            }
         }
     }
 

@@ -36,7 +36,7 @@ impl<'scope, 'env, W: Wires + 'scope> Crew<'scope, 'env, W> {
 
     /// Starts a thread for each part but the first, as far as the system allows. The driver runs parts without a
     /// thread.
-    fn start(&mut self, parts: usize) {
+    pub fn start(&mut self, parts: usize) {
         let start = |_| {
             let (windows, jobs) = sync_channel::<(Box<Part<W>>, Window)>(1);
             let (done, reports) = sync_channel(1);

@@ -155,6 +155,8 @@ impl Engine<'_, KernelWires> {
         self.live.pauses = Some(Pauses::new(self.scenario.fabric().wires().len()));
         let (others_cpu, mut clock, took, over) = thread::scope(|scope| {
             let mut crew = Crew::new(scope);
+            // Not in a window, whose deadlines are real.
+            crew.start(self.parts.len());
             while self.next_due() < around.from && self.run_next_window(&mut crew)?.is_some() {}
             let began = wall();
             let mut clock = RealClock::start(around.dilation, around.from);

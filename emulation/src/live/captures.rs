@@ -12,8 +12,9 @@ use units::Nanos;
 
 use super::desk::CapturedFrame;
 
-/// Memory for frames of all captures that wait for clients, in bytes; each capture has an equal share.
-const ROOM: u64 = 64 << 20;
+/// Memory of frames of a capture that wait for its client, in bytes, if there is only this capture. Several have equal
+/// shares; a backlog of a time with fewer captures shrinks as it is read.
+const ROOM: u64 = 16 << 20;
 
 /// Returns the two ends of a new capture.
 pub fn channel() -> (FrameSink, FrameSource) {
@@ -24,7 +25,7 @@ pub fn channel() -> (FrameSink, FrameSource) {
 }
 
 /// The sending end of a capture, which never waits.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct FrameSink {
     sender: Sender<CapturedFrame>,
     backlog: Weak<Backlog>,
@@ -53,7 +54,7 @@ impl FrameSink {
         let lost = backlog.lost.load(Ordering::Relaxed);
         let memory = frame.memory();
         if backlog.bytes.load(Ordering::Relaxed) + memory > room {
-            backlog.lost.store(lost + 1, Ordering::Relaxed);
+            backlog.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
         frame.lost = lost;

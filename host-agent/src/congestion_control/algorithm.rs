@@ -22,9 +22,9 @@ macro_rules! algorithms {
         #[schemars(rename = "CongestionControlKeys")]
         pub enum Name {
             #[serde(rename = "none")]
-            #[allow(missing_docs)]
+            #[expect(missing_docs, reason = "the name says it, and a schema would repeat it")]
             None,
-            $(#[serde(rename = $name)] #[allow(missing_docs)] $variant,)+
+            $(#[serde(rename = $name)] #[expect(missing_docs, reason = "the name says it, and a schema would repeat it")] $variant,)+
         }
 
         /// Congestion control of a sender, as files have it.

@@ -35,7 +35,7 @@ impl Link {
     }
 }
 
-/// Signals that a congestion control needs besides ACKs.
+/// Requirements of a congestion control besides ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needs {
     /// True if parameters depend on a base round-trip time.

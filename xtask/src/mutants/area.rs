@@ -11,6 +11,8 @@ pub enum Area {
     FabricCore,
     /// Hosts
     HostAgent,
+    /// Rings and memory that user space shares with the kernel
+    Linux,
     /// The switch of switch-user, without the parts that only a kernel can run
     Switch,
     /// The event loop
@@ -36,6 +38,7 @@ impl Area {
         Self::Units,
         Self::FabricCore,
         Self::HostAgent,
+        Self::Linux,
         Self::Switch,
         Self::Engine,
         Self::Results,
@@ -48,6 +51,7 @@ impl Area {
             Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
+            Self::Linux => "linux",
             Self::Switch => "switch",
             Self::Engine => "engine",
             Self::Results => "results",
@@ -61,6 +65,7 @@ impl Area {
             Self::Units => "units",
             Self::FabricCore => "fabric-core",
             Self::HostAgent => "host-agent",
+            Self::Linux => "linux",
             Self::Switch => "switch-user",
             Self::Results => "results",
             Self::Engine => "emulation",
@@ -74,6 +79,7 @@ impl Area {
             Self::Units => "units/src/**/*.rs",
             Self::FabricCore => "fabric-core/src/**/*.rs",
             Self::HostAgent => "host-agent/src/**/*.rs",
+            Self::Linux => "linux/src/{af_xdp/{ring,umem,mapping},region}.rs",
             Self::Switch => {
                 "switch-user/src/{switch,traffic_manager,control_plane,link_delay,refusal}{.rs,/**/*.rs}"
             }
@@ -86,8 +92,8 @@ impl Area {
     /// Tests of the area, cheapest first.
     pub fn tests(self) -> &'static [Tests] {
         match self {
-            // The memory rung runs scenarios, not sweeps.
-            Self::Sweep => &[Tests::OfCrate],
+            // The memory rung runs scenarios, neither sweeps nor sockets.
+            Self::Sweep | Self::Linux => &[Tests::OfCrate],
             _ => &[Tests::OfCrate, Tests::Memory],
         }
     }
