@@ -126,14 +126,14 @@ fn steps(folder: &Path, measure: &str) -> Option<Vec<(u64, u64)>> {
     step.ok().map(|()| steps)
 }
 
-/// Column of a row's instant.
-const INSTANT: &str = "time_ns";
+/// Columns of a row's instant.
+const INSTANTS: [&str; 2] = ["time_ns", "start_ns"];
 
 /// Computes the aggregate, of the rows in the window if rows have instants.
 fn answer(query: &Query<'static>, folder: &Path, metrics: &Metrics) -> Option<Number> {
     let mut query = query.clone();
     let columns = Table::find(query.csv_file).into_iter().flat_map(|table| table.columns);
-    if let Some(column) = columns.into_iter().find(|column| column.name == INSTANT) {
+    if let Some(column) = columns.into_iter().find(|column| INSTANTS.contains(&column.name)) {
         let Range { start, end } = window(metrics)?;
         let [start, end] = [start, end].map(|instant| Number::ratio(instant.into(), 1));
         query.filter.push(Condition { column, values: Values::Within(start..end) });
