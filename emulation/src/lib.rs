@@ -31,6 +31,7 @@ pub mod run;
 pub mod summary_keys;
 pub mod switch_settings;
 pub mod tables;
+mod threads;
 mod wire_timing;
 
 /// The message of a build without the kernel datapath when it is asked for.

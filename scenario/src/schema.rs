@@ -29,7 +29,7 @@ pub fn without_default_tables(schema: &mut schemars::Schema) {
     }
 }
 
-/// For `#[schemars(skip_serializing_if = "..")]`: the key's description has its default, and the schema has none.
+/// Keeps a default out of the schema, because the key's description has it: `#[schemars(skip_serializing_if = "in_words")]`.
 pub fn in_words<T>(_: &T) -> bool {
     true
 }

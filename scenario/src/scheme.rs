@@ -5,12 +5,12 @@
 //!
 //! # Adding a scheme
 //!
-//! A variant of [`Scheme`] here, with a file of its own for its settings and checks. The compiler
-//! reports the matches that need an arm. It does not report functions and lists that name single schemes:
+//! Add a variant of [`Scheme`] here, and a file for its settings and checks. The compiler reports the matches that need
+//! an arm. It does not report functions and lists that name single schemes:
 //!
 //! - `Scheme::has_victims`, and `Scheme::victims_path` in `spfc.rs`,
 //! - `Scheme::pauses_parts`,
-//! - `Scheme::has_port_headroom` and `Scheme::pools_headroom` in `reserve.rs`,
+//! - the functions of `reserve.rs`, if the scheme reserves other headroom than PFC,
 //! - [`Switch::headroom_advice`], if packets are dropped at a limit of the scheme,
 //! - [`Switch::thresholds_are_of_ports`] and [`Switch::sends_rates`], if the scheme is a relative of PFC (`Scheme::is_rule`),
 //! - `CONDITIONS` of `emulation/src/tables.rs`, if a table depends on the scheme,

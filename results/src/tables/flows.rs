@@ -61,7 +61,7 @@ tables! {
         pub up_to: Option<Bytes> as up_to_bytes,
         /// Number of flows, completed or not. Long-lived flows count only if they completed.
         pub flows: u64,
-        /// Number of completed flows. The other columns are about these flows, and empty if there are none.
+        /// Number of completed flows. The other columns describe these flows; they are empty if no flow completed.
         pub completed: u64,
         /// Mean of `slowdown` in `flows.csv`, exact.
         slowdown_mean: Option<Slowdown> = |row| row.times.map(|times| times.slowdown_mean),

@@ -26,7 +26,7 @@ const DRAWN: usize = 300;
 const ROUNDS: usize = 3;
 /// Seconds of a scenario's runs. Short ones are repeated until then, against the machine's noise.
 const ENOUGH: f64 = 0.2;
-/// The same where the ratio was above the aim: of hundreds of ratios, a busy machine moves some.
+/// Seconds of the second measurement of a scenario above the aim: a busy machine moves a few of hundreds of ratios.
 const ENOUGH_AGAIN: f64 = 4.0;
 /// The ratio that no scenario should exceed.
 const AIM: f64 = 1.1;

@@ -106,7 +106,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The scenario of a fabric with so many leaves, spines and hosts per leaf, and more settings.
+/// Returns the scenario of a fabric with these numbers of leaves, spines and hosts per leaf, and further settings.
 fn scenario(
     [leaves, spines, hosts_per_leaf]: [&dyn fmt::Display; 3],
     duration: &str,
