@@ -9,7 +9,8 @@
 //!    the parameters on a link that are computed from them, its needs (base round-trip time, losses, marks or
 //!    telemetry), and types that implement the two traits, with their tests. An algorithm whose receiver sends no
 //!    feedback uses the feedback of `line_rate`.
-//! 2. In `algorithm.rs` a line of `algorithms!`, and a variant of `Feedback` if the algorithm has its own.
+//! 2. In this file a `mod` line. In `algorithm.rs` its module in the `use` line, a line of `algorithms!`, and a variant
+//!    of `Feedback` if the algorithm has its own.
 //! 3. In `scenario/src/transport/` a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The
 //!    compiler requires the arms in both.
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of

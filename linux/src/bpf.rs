@@ -16,7 +16,7 @@ const MAP_GET_FD_BY_ID: libc::c_long = 14;
 const OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const LINK_CREATE: libc::c_long = 28;
 /// `BPF_MAP_TYPE_ARRAY`.
-const ARRAY: u32 = 2;
+pub const ARRAY: u32 = 2;
 /// `BPF_XDP_CPUMAP`.
 const XDP_CPUMAP: u32 = 35;
 /// `BPF_F_XDP_HAS_FRAGS`.

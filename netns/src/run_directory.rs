@@ -16,9 +16,6 @@ pub(crate) const NAMESPACES: &str = "/run/netns";
 /// Directory with a locked file for every living fabric.
 pub(crate) const FABRICS: &str = "/run/xoff";
 
-/// An argument that a mount does not need.
-const NONE: Option<&str> = None;
-
 /// Prepares `/run/netns` as `ip netns add` does: a directory whose mounts propagate to other mount namespaces, so that
 /// removing a namespace removes it there too.
 ///
@@ -30,7 +27,7 @@ pub(crate) fn prepare_namespaces() -> Result<(), Error> {
     let path = Path::new(NAMESPACES);
     match share_mount(path) {
         Err(Errno::EINVAL) => {
-            mount(Some(path), path, NONE, MsFlags::MS_BIND | MsFlags::MS_REC, NONE)
+            mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
                 .and_then(|()| share_mount(path))
         }
         result => result,
@@ -63,7 +60,7 @@ pub(crate) fn keep_others_out(file: &File) -> io::Result<()> {
 
 /// Binds the calling thread's network namespace to `path`, which must be a file.
 pub(crate) fn bind_own_namespace(path: &Path) -> io::Result<()> {
-    Ok(mount(Some("/proc/thread-self/ns/net"), path, NONE, MsFlags::MS_BIND, NONE)?)
+    Ok(mount(Some("/proc/thread-self/ns/net"), path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?)
 }
 
 /// Removes every mount on `path` and the file itself. A missing mount or file is not an error.
@@ -88,5 +85,5 @@ fn lock_directory(path: &'static str) -> Result<File, Error> {
 }
 
 fn share_mount(path: &Path) -> nix::Result<()> {
-    mount(NONE, path, NONE, MsFlags::MS_SHARED | MsFlags::MS_REC, NONE)
+    mount(None::<&str>, path, None::<&str>, MsFlags::MS_SHARED | MsFlags::MS_REC, None::<&str>)
 }

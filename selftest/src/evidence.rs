@@ -19,10 +19,8 @@ use units::{BitsPerSecond, Nanos};
 use super::bench::{Bench, Ended};
 use super::rig::Rig;
 use super::verdict::Verdict;
-use linux::bpf::Map;
+use linux::bpf::{ARRAY, Map};
 
-/// `BPF_MAP_TYPE_ARRAY`.
-const ARRAY: u32 = 2;
 /// Max number of rows of an array that are read.
 const MAX_ROWS: u32 = 4096;
 /// Max length of a record of the kernel's log, in bytes.

@@ -87,20 +87,17 @@ fn no_host(folder: &LiveFolder, description: &Description, wanted: &str) -> Comp
     }
 }
 
-/// An argument that a mount does not need.
-const NONE: Option<&str> = None;
-
 /// Moves this process into a host's network namespace, where the other hosts' names resolve.
 fn enter(namespace: &File, hosts: &Path) -> io::Result<()> {
     // This process has one thread, so all of it moves.
     setns(namespace, CloneFlags::CLONE_NEWNET)?;
     unshare(CloneFlags::CLONE_NEWNS)?;
     // Only the program sees mounts made here.
-    mount(NONE, "/", NONE, MsFlags::MS_SLAVE | MsFlags::MS_REC, NONE)?;
+    mount(None::<&str>, "/", None::<&str>, MsFlags::MS_SLAVE | MsFlags::MS_REC, None::<&str>)?;
     // `/sys/class/net` shows the namespace in which it was mounted. If it cannot be mounted again, it shows another
     // one.
-    let _ = mount(Some("xoff"), "/sys", Some("sysfs"), MsFlags::empty(), NONE);
+    let _ = mount(Some("xoff"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>);
     // A system without `/etc/hosts` resolves no names.
-    let _ = mount(Some(hosts), "/etc/hosts", NONE, MsFlags::MS_BIND, NONE);
+    let _ = mount(Some(hosts), "/etc/hosts", None::<&str>, MsFlags::MS_BIND, None::<&str>);
     Ok(())
 }
