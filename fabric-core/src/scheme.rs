@@ -33,7 +33,7 @@
 //!    (add it to the list in the test of `policy.rs`, too), and the entry in
 //!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
 //! 6. Its key: a kind of `switch.scheme`, by the recipe in `scenario/src/scheme.rs`. The compiler reports neither the
-//!    advice for drops by a limit of the scheme (`scenario/src/scheme/advice.rs`), nor docs/scenarios.md's kinds.
+//!    advice for drops by a limit of the scheme (`scenario/src/scheme/advice.rs`), nor docs/buffers.md's kinds.
 //! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
 //!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
 //!    of headroom in `tests/src/fabric/drawn.rs`.

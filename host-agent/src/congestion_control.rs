@@ -16,7 +16,7 @@
 //! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
 //!    `results/src/tables/flows.rs`; the names in the documentation of the keys `congestion_control`, which is the
 //!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
-//!    docs/scenarios.md; a check in `tests/src/fabric/congestion.rs`.
+//!    docs/transports.md; a check in `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
 pub mod cubic;

@@ -1,6 +1,6 @@
 //! Metrics of a live fabric for Prometheus, in the `OpenMetrics` text format.
 //!
-//! `docs/live.md` lists them, and `docs/grafana.json` shows them; a test compares the three.
+//! `docs/live-monitoring.md` lists them, and `docs/grafana.json` shows them; a test compares the three.
 
 use std::fmt;
 
@@ -440,7 +440,7 @@ mod tests {
 
     #[test]
     fn the_document_lists_all_metrics_and_no_others() {
-        let document = include_str!("../../docs/live.md");
+        let document = include_str!("../../docs/live-monitoring.md");
         assert_eq!(named(document), exported());
     }
 }

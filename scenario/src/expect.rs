@@ -6,7 +6,7 @@
 //! # Adding a condition
 //!
 //! Its form belongs here. Units and aggregates are in `results/src/query.rs`, names and the tables that a scenario writes
-//! in `analysis/src/expectation/`. docs/scenarios.md documents both.
+//! in `analysis/src/expectation/`. docs/expectations.md documents both.
 
 mod plain;
 mod written;

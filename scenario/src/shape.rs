@@ -4,7 +4,7 @@
 //!
 //! A kind of `Shape` here, which makes its `topology::Plan`. The
 //! crate `topology` routes any plan and does not change. Not checked by the compiler: a test in `tests/shapes.rs`, and
-//! the kinds in README.md.
+//! the kinds in docs/topologies.md.
 
 mod errors;
 

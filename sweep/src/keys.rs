@@ -1,6 +1,6 @@
 //! A sweep file as written by the user.
 //!
-//! `sweep_file.rs` parses the values; README.md documents the keys.
+//! `sweep_file.rs` parses the values; docs/sweeps.md documents the keys.
 
 use std::collections::BTreeMap;
 use std::fmt;

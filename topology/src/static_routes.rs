@@ -8,7 +8,7 @@
 //!
 //! 1. [`RouteMatch`] and [`Traffic`] here.
 //! 2. Its key: `RouteEntry` in `scenario/src/routes.rs`. For policy routes of switches: `Scenario::policy_routes`.
-//! 3. `static_routes.rs` of `xoff inspect`, and docs/scenarios.md.
+//! 3. `static_routes.rs` of `xoff inspect`, and docs/topologies.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 

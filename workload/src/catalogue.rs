@@ -1,6 +1,6 @@
 //! Published flow-size distributions that ship with xoff; each file names its source.
 //!
-//! A new one is a file in `workload/distributions/` and a line of `TABLES`; README.md counts them.
+//! A new one is a file in `workload/distributions/` and a line of `TABLES`; docs/traffic.md counts them.
 
 use std::sync::Arc;
 

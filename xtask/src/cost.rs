@@ -37,7 +37,7 @@ pub fn run() -> Result<()> {
     println!("a packet-hop in memory costs {cost:.0} instructions, of at most {BOUND:.0}");
     if cost > BOUND {
         bail!(
-            "that is {:.1} % above the bound: find what the change costs (docs/speed.md, Bounds of the memory datapath), or move the bound in xtask/src/cost.rs and say why",
+            "that is {:.1} % above the bound: find what the change costs (docs/speed-bounds.md, Bounds of the memory datapath), or move the bound in xtask/src/cost.rs and say why",
             100.0 * (cost / BOUND - 1.0)
         );
     }

@@ -241,7 +241,7 @@ fn deploy(scenario: Scenario, arguments: &Arguments) -> Result<Exit, Complaint> 
     bring_back(old, failure)
 }
 
-/// Throughput of programs over a fabric in real time on two processors, in bit/s, as docs/live.md has it below "Figures".
+/// Throughput of programs over a fabric in real time on two processors, in bit/s, as docs/live.md has it.
 const CARRIED: u64 = 500_000_000;
 
 /// Returns a warning if links are faster than this machine can carry at the fabric's dilation.
