@@ -35,7 +35,6 @@ mod threads;
 mod wire_timing;
 
 /// The message of a build without the kernel datapath when it is asked for.
-#[cfg(not(feature = "kernel"))]
 pub const NO_KERNEL_DATAPATH: &str = "this xoff was built without the kernel datapath: run \
     scenarios with `--datapath memory`, or build it on Linux with the feature `kernel`, which is on by \
     default (`cargo build --release -p xoff`)";

@@ -2,7 +2,7 @@
 //!
 //! # Adding a format
 //!
-//! 1. A file beside `csv.rs` and `parquet.rs` that writes the fields of a row (`row.rs`); an arm of `TableFile` and
+//! 1. A file beside `csv.rs` and `parquet/table.rs` that writes the fields of a row (`row.rs`); an arm of `TableFile` and
 //!    `TableFormat` here, and of `table_reader.rs`.
 //! 2. `TableFormat` in `scenario/src/results.rs`, and `Format` of the commands `run` and `sweep`.
 //! 3. The table of formats in `documentation.rs`.

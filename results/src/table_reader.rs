@@ -5,11 +5,8 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
-use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field;
-use parquet::record::reader::RowIter;
 
+use super::parquet::ParquetRows;
 use super::table_file::TableFormat;
 
 /// A table of a results folder, row by row, each field as the text that it has in CSV; of numbers with
@@ -24,7 +21,7 @@ pub struct TableReader {
 
 enum Rows {
     Csv(Box<csv::Reader<BufReader<File>>>),
-    Parquet(RowIter<'static>),
+    Parquet(ParquetRows),
 }
 
 /// Errors of reading a table.
@@ -91,7 +88,7 @@ impl TableReader {
             Err(source) => return Err(TableError::Open { path, source }),
         };
         let opened = if path.extension().is_some_and(|it| it == TableFormat::Parquet.name()) {
-            parquet(file).map_err(|error| error.to_string())
+            ParquetRows::open(file).map(|(columns, rows)| (columns, Rows::Parquet(rows)))
         } else {
             csv_rows(file).map_err(|error| error.to_string())
         };
@@ -130,15 +127,7 @@ impl TableReader {
             Rows::Csv(reader) => {
                 reader.read_record(&mut self.record).map_err(|error| error.to_string())
             }
-            Rows::Parquet(rows) => match rows.next() {
-                None => Ok(false),
-                Some(Err(error)) => Err(error.to_string()),
-                Some(Ok(row)) => {
-                    self.record.clear();
-                    row.get_column_iter().for_each(|(_, field)| add(&mut self.record, field));
-                    Ok(true)
-                }
-            },
+            Rows::Parquet(rows) => rows.read(&mut self.record),
         };
         let there = there.map_err(|why| TableError::Broken { path: self.path.clone(), why })?;
         self.read += u64::from(there);
@@ -181,22 +170,4 @@ fn csv_rows(file: File) -> Result<(StringRecord, Rows), csv::Error> {
     let mut reader = csv::Reader::from_reader(BufReader::new(file));
     let columns = reader.headers()?.clone();
     Ok((columns, Rows::Csv(Box::new(reader))))
-}
-
-fn parquet(file: File) -> Result<(StringRecord, Rows), ParquetError> {
-    let reader = SerializedFileReader::new(file)?;
-    let fields = reader.metadata().file_metadata().schema().get_fields();
-    let columns = fields.iter().map(|field| field.name()).collect();
-    Ok((columns, Rows::Parquet(RowIter::from_file_into(Box::new(reader)))))
-}
-
-fn add(record: &mut StringRecord, field: &Field) {
-    match field {
-        Field::Null => record.push_field(""),
-        Field::Bool(truth) => record.push_field(if *truth { "1" } else { "0" }),
-        Field::Long(value) => record.push_field(itoa::Buffer::new().format(*value)),
-        Field::Str(text) => record.push_field(text),
-        Field::Double(value) => record.push_field(&value.to_string()),
-        other => record.push_field(&other.to_string()),
-    }
 }

@@ -4,30 +4,31 @@ mod command_line;
 pub mod completions;
 mod exit_codes;
 pub mod graph;
+#[cfg(feature = "import")]
 pub mod import;
 pub mod init;
 pub mod inspect;
+mod left_out;
 pub mod man;
-#[cfg(not(feature = "kernel"))]
-mod memory_only;
 pub mod run;
 pub mod schema;
 pub mod validate;
 
 use std::path::Path;
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "selftest")]
 use ::selftest::commands::{doctor, selftest};
 use ::sweep::commands::{run_progress, sweep};
 use analysis::checked::load;
 use analysis::commands::{explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 use live::commands::{
     capture, deploy, destroy, exec, impair, link, list, metrics, send, storm, top, watch,
 };
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 use live::folder::LiveFolder;
+#[cfg(feature = "papers")]
 use papers::commands::reproduce;
 use scenario::Scenario;
 use terminal::{
@@ -36,11 +37,16 @@ use terminal::{
 };
 
 pub use command_line::parse;
-#[cfg(not(feature = "kernel"))]
-pub use memory_only::{
-    capture, deploy, destroy, doctor, exec, impair, link, list, metrics, selftest, send, storm,
-    top, watch,
+#[cfg(not(feature = "import"))]
+use left_out::import;
+#[cfg(not(feature = "papers"))]
+use left_out::reproduce;
+#[cfg(not(feature = "live"))]
+use left_out::{
+    capture, deploy, destroy, exec, impair, link, list, metrics, send, storm, top, watch,
 };
+#[cfg(not(feature = "selftest"))]
+use left_out::{doctor, selftest};
 
 /// A laboratory for lossless Ethernet on one Linux machine.
 #[derive(Debug, Parser)]
@@ -175,7 +181,7 @@ impl Arguments {
 
 /// Returns the folder of the live fabric named `file`, if no such file exists. Prints an error if its existence cannot
 /// be determined.
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
     let folder = file.to_str().and_then(|name| LiveFolder::new(name).ok());
     let Some(folder) = folder.filter(|_| !file.exists()) else { return Ok(None) };
@@ -187,7 +193,7 @@ fn live_fabric(file: &Path) -> Result<Option<LiveFolder>, Exit> {
 
 /// Reads a scenario from a file, or from the live fabric of this name.
 fn load_or_find(file: &Path, sets: &[String]) -> Result<Scenario, Exit> {
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "live")]
     if let Some(folder) = live_fabric(file)? {
         return analysis::checked::checked(Scenario::load_live(
             &folder.file("scenario.toml"),

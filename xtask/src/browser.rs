@@ -41,7 +41,7 @@ const VIEWS: [View; 3] = [
 /// Makes a report and opens it. Pictures of the pages go to `browser` in the target folder.
 pub fn run() -> Result<()> {
     packages::chromium()?;
-    process::run(process::cargo("build").args(["--package", "xoff"]))?;
+    process::run(process::cargo("build").args(["--profile", "test", "--package", "xoff"]))?;
     let folder = workspace::target_dir().join("browser");
     fs::create_dir_all(&folder)?;
     let page = instrumented(&report(&folder)?)?;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{ebpf, fuzz, packages, process, workspace};
+use crate::{demo, ebpf, fuzz, packages, process, workspace};
 
 const CARGO_DENY_VERSION: &str = "0.20.2";
 /// Folders of the machines on which the project is written: no file may depend on them. In halves, so
@@ -88,6 +88,9 @@ fn is_part_of_path(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._-~}".contains(&byte)
 }
 
+/// Features of `xoff` with the memory datapath alone.
+const MEMORY_ALONE: &str = "xoff/import,xoff/papers,xoff/parquet";
+
 fn lints() -> Result<()> {
     let mut clippy = process::cargo("clippy");
     process::run(clippy.args(["--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
@@ -97,6 +100,9 @@ fn lints() -> Result<()> {
         clippy.args(["--package", package]);
     }
     clippy.args(["--no-default-features", "--all-targets"]);
+    process::run(clippy.args(["--features", MEMORY_ALONE, "--", "--deny", "warnings"]))?;
+    let mut clippy = process::cargo("clippy");
+    clippy.args(["--package", "xoff"]).args(demo::FEATURES);
     process::run(clippy.args(["--", "--deny", "warnings"]))
 }
 

@@ -10,16 +10,18 @@ use anyhow::{Context, Result};
 use crate::{privilege, process, workspace};
 
 const SCENARIO: &str = "scenarios/victim.toml";
+/// What the demo needs of `xoff`: an empty clone builds it in half the time of the whole.
+pub const FEATURES: [&str; 3] = ["--no-default-features", "--features", "kernel"];
 /// The label of the flow that the demo is about.
 const VICTIM: &str = "victim";
 
 /// Builds `xoff` and runs the scenario; results go to `demo` in the target folder, their report to `demo.html`.
 pub fn run() -> Result<()> {
     privilege::require_root("the demo", "demo", None)?;
-    process::run(process::cargo("build").args(["--release", "--package", "xoff"]))?;
+    process::run(process::cargo("build").args(["--package", "xoff"]).args(FEATURES))?;
     let target_dir = workspace::target_dir();
     let results = target_dir.join("demo");
-    let mut xoff = Command::new(target_dir.join("release/xoff"));
+    let mut xoff = Command::new(target_dir.join("debug/xoff"));
     xoff.args(["run", SCENARIO, "--out"]).arg(&results);
     process::run(xoff.current_dir(workspace::root()))?;
     println!(
@@ -27,7 +29,7 @@ pub fn run() -> Result<()> {
         story(&read(&results, "flows.csv")?, &read(&results, "pauses.csv")?)?
     );
     let report = target_dir.join("demo.html");
-    let mut xoff = Command::new(target_dir.join("release/xoff"));
+    let mut xoff = Command::new(target_dir.join("debug/xoff"));
     process::run(xoff.arg("report").arg(&results).arg("--out").arg(&report))?;
     Ok(())
 }

@@ -100,7 +100,15 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
         packages::iperf3()?;
     }
     // Tests of the commands run the binaries beside them, which cargo does not build for tests.
-    process::run(process::cargo("build").args(["--package", "xoff", "--package", "standalone"]))?;
+    let mut build = process::cargo("build");
+    process::run(build.args([
+        "--profile",
+        "test",
+        "--package",
+        "xoff",
+        "--package",
+        "standalone",
+    ]))?;
     let mut cargo = process::cargo("test");
     cargo.args(["--package", "tests", "--no-fail-fast"]);
     if only.is_none_or(Rung::needs_dissectors) {

@@ -25,7 +25,7 @@ pub fn run(options: &Options) -> Result<()> {
     packages::iproute()?;
     packages::ping()?;
     packages::iperf3()?;
-    process::run(process::cargo("build").args(["--package", "xoff"]))?;
+    process::run(process::cargo("build").args(["--profile", "test", "--package", "xoff"]))?;
     let Options { minutes, seed } = options;
     let numbers = [minutes, seed].map(u64::to_string);
     let arguments = ["--", "--minutes", &numbers[0], "--seed", &numbers[1]];

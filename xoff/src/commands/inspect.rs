@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use analysis::inspect::{self, Asic};
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 use terminal::Complaint;
 
 use super::Exit;
@@ -36,7 +36,7 @@ pub struct Arguments {
 /// Runs the command.
 pub fn execute(arguments: &Arguments) -> Exit {
     super::json_errors::answer_in_json(arguments.json);
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "live")]
     match super::live_fabric(&arguments.file) {
         Ok(None) => {}
         Ok(Some(_)) if arguments.asic.is_some() => {
@@ -58,7 +58,7 @@ pub fn execute(arguments: &Arguments) -> Exit {
 }
 
 /// Prints the state of a live fabric.
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 fn look(name: &str, json: bool) -> Exit {
     use live::client::{self, Client};
     use live::protocol::{Answer, Request};
