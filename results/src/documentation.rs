@@ -1,4 +1,4 @@
-//! `docs/results.md`: meanings of every column and key of the results.
+//! Pages of `docs/reference` on results: meanings of every column and key.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Punctuality of a live fabric: the programs' view of the fabric is right only if deadlines are met.
 //!
 //! This module has the limits, `emulation/src/live/lateness.rs` the meters, and `RealClock::fidelity` in
-//! `emulation/src/live/clock.rs` the verdict. docs/live.md and docs/results.md explain them to users.
+//! `emulation/src/live/clock.rs` the verdict. docs/live.md and docs/reference explain them to users.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

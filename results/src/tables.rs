@@ -27,7 +27,7 @@ pub use links::*;
 pub use pauses::*;
 pub use queues::*;
 
-/// The tables of each file, in the order of docs/results.md.
+/// The tables of each file, in the order of docs/reference.
 const GROUPS: [&[Table]; 7] = [
     flows::ALL,
     pauses::ALL,

@@ -21,7 +21,7 @@ pub const NO_FLOW: u32 = u32::MAX;
 /// See [`NO_FLOW`].
 pub const NO_PRIORITY: u8 = u8::MAX;
 
-/// Section of `docs/results.md` about the file.
+/// Section of `docs/reference` about the file.
 pub(super) const WIRE_LOG_ABOUT: &str = "Only with `results.explain`; `xoff explain` reads it. Every frame that was put on a wire, and \
 every flow. After eight bytes (`xoffwl`, 0, and the version 1) records of 64 bytes, little-endian, in the order of (`started`, `wire`) \
 but for flows, which come when they complete or at the end. Instants are picoseconds since the run's start, all ones where there is \

@@ -212,7 +212,7 @@ impl Expectation {
                     return error(
                         "aggregate",
                         &title,
-                        "add column = \"..\"; docs/results.md has them",
+                        "add column = \"..\"; docs/reference has them",
                     );
                 }
             }

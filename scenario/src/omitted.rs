@@ -37,7 +37,7 @@ impl Omitted {
     }
 }
 
-/// Returns the names of all tables, in the order of docs/results.md.
+/// Returns the names of all tables, in the order of docs/reference.
 pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     TABLES.iter().map(|table| table.name)
 }

@@ -65,7 +65,7 @@ impl Metrics {
         let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
         let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
         format!(
-            "{near}near it are {listed}{rest}; docs/results.md has all keys, and some are there only if `results` asks for them"
+            "{near}near it are {listed}{rest}; docs/reference has all keys, and some are there only if `results` asks for them"
         )
     }
 }

@@ -3,7 +3,7 @@
 /// Declares tables and adds them to [`TABLES`].
 ///
 /// Documentation of a table and of its columns is also the documentation of the row type and of its fields, and becomes
-/// docs/results.md. A column's type follows from its field's type, its unit from the end of its name. Entries, from left
+/// docs/reference. A column's type follows from its field's type, its unit from the end of its name. Entries, from left
 /// to right in the table:
 ///
 /// - `pub flow: u32`: a field, and a column of this name

@@ -41,7 +41,7 @@ const STORM: &str = "[[storms]]\nhost = \"h4\"\nat = \"20us\"\nfor = \"400us\"\n
 const WATCHDOG: &str = "switch.watchdog={ action = \"drop\", detection_time = \"100us\", restoration_time = \"200us\", \
                         poll_interval = \"20us\" }";
 
-/// Time paused by level, added up as docs/results.md describes.
+/// Time paused by level, added up as docs/reference describes.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
     pauses: u64,
