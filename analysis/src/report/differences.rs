@@ -10,6 +10,10 @@ use super::run::Run;
 
 /// Max number of rows.
 const ROWS: usize = 20;
+/// Max number of rows for entries of lists, such as flows.
+const ENTRIES: usize = 8;
+/// Max length of a value.
+const LETTERS: usize = 24;
 
 /// Values of a scenario, by path.
 type Keys = BTreeMap<String, String>;
@@ -17,12 +21,33 @@ type Keys = BTreeMap<String, String>;
 /// Returns a row for each key in which the runs differ: the key and the value in each run.
 pub fn rows(runs: &[Run]) -> Vec<Vec<String>> {
     let keys: Vec<Keys> = runs.iter().map(|run| read(&run.folder)).collect();
-    let mut rows = of(&keys);
+    shortened(of(&keys), runs.len())
+}
+
+/// Leaves out rows for lack of room, entries of lists first.
+fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
+    let (lists, mut rows): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| row[0].contains('['));
+    if lists.len() <= ENTRIES {
+        rows.extend(lists);
+    } else {
+        let name = |row: &[String]| row[0].split('[').next().unwrap_or_default().to_owned();
+        for list in lists.chunk_by(|a, b| name(a) == name(b)) {
+            let text = format!("{}, keys that differ", name(&list[0]));
+            let count = list.len().to_string();
+            rows.push([text].into_iter().chain((0..runs).map(|_| count.clone())).collect());
+        }
+    }
     let more = rows.len().saturating_sub(ROWS);
     rows.truncate(ROWS);
     if more > 0 {
-        let rest = runs.iter().map(|_| String::new());
+        let rest = (0..runs).map(|_| String::new());
         rows.push([format!("{more} more keys differ")].into_iter().chain(rest).collect());
+    }
+    for value in rows.iter_mut().flat_map(|row| &mut row[1..]) {
+        if value.chars().count() > LETTERS {
+            *value = value.chars().take(LETTERS - 1).chain(['…']).collect();
+        }
     }
     rows
 }
@@ -96,5 +121,17 @@ mod tests {
                 ["switch.threshold.alpha", "1/2", "-"],
             ]
         );
+    }
+
+    #[test]
+    fn many_entries_of_a_list_have_one_row() {
+        let row = |key: String, value: &str| vec![key, value.to_owned(), "2".to_owned()];
+        let mut rows: Vec<_> =
+            (0..9).map(|flow| row(format!("flows[{flow}].bytes"), "1")).collect();
+        rows.push(row("switch.buffer".into(), &"7".repeat(30)));
+        let short = shortened(rows, 2);
+        assert_eq!(short[0][1], format!("{}…", "7".repeat(23)));
+        assert_eq!(short[1], ["flows, keys that differ", "9", "9"]);
+        assert_eq!(short.len(), 2);
     }
 }

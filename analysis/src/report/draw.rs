@@ -116,7 +116,7 @@ impl<'a> Drawing<'a> {
             plot.left += labels + 10.0;
         }
         let last = self.x.ticks(4).last().map_or(0.0, |tick| text::width(&tick.1) / 2.0);
-        plot.width = left + width - plot.left - last.clamp(10.0, 40.0);
+        plot.width = left + width - plot.left - (last + 4.0).clamp(10.0, 44.0);
         if self.y.has_names() {
             let lines = rows.iter().map(|row| text::lines(&row.1, width).len()).max();
             let above = if is_above { LINE * lines.unwrap_or(0) as f64 } else { 0.0 };

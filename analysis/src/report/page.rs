@@ -265,7 +265,7 @@ impl Page {
         } else {
             graph.colour(scenario, |wire| run.loads.get(wire).copied().unwrap_or_default());
             "Links by the utilisation of their busier direction (<code>links.csv</code>); dashed where a sender had to stop \
-             (<code>pause_time.csv</code>)."
+             (<code>pause_time.csv</code>). A wide fabric scrolls sideways."
         };
         let (id, svg) = (format!("{id}-fabric"), svg(&graph));
         let content = format!("<div class=\"scroll\">{svg}</div>");
