@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use units::{Bytes, Nanos};
+use units::Bytes;
 
 use super::super::buffer_series::{BufferChart, BufferLevel};
 use super::quantity;
@@ -136,6 +136,8 @@ fn tick_step(highest: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
     use super::*;
 
     fn level(total: u64, headroom: u64) -> BufferLevel {
