@@ -1,7 +1,7 @@
 //! A report of runs and sweeps: one self-contained HTML file.
 //!
-//! `run` and `sweep` read results, `selection` selects the charts, `chart` and `timeline` draw, and `page` is the
-//! document.
+//! `run` and `sweep` read results, `selection` and `sweep_charts` select the charts, [`chart`] describes a chart for any
+//! crate, `draw` and `timeline` draw, and `page` is the document.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -9,13 +9,20 @@
     reason = "what a picture shows may be off by less than a dot"
 )]
 
-mod chart;
+pub mod chart;
+mod differences;
+mod draw;
 mod drops;
-mod number;
+mod origin;
 mod page;
 mod run;
+mod scaled;
 mod selection;
 mod sweep;
+mod sweep_axis;
+mod sweep_charts;
+mod text;
+mod ticks;
 mod timeline;
 
 #[cfg(test)]

@@ -62,13 +62,18 @@ impl BufferSeries {
         self.peaks.iter().copied().fold(BufferLevel::default(), BufferLevel::max)
     }
 
+    /// Part of the peak below which a tail is not drawn: less than an eighth of a row.
+    const LOWEST: u64 = 80;
+
     /// The busy part as `columns` equal pieces with their peaks, or `None` if the buffer was always
     /// empty.
     pub fn chart(mut self, end: Nanos, columns: usize) -> Option<BufferChart> {
         self.hold_until(end);
         let busy = |peak: &BufferLevel| peak.total.0 > 0;
         let first = self.peaks.iter().position(busy)?;
-        let last = self.peaks.iter().rposition(busy)?;
+        // A tail that is lower than any bar would squeeze the rest.
+        let highest = self.peak().total.0;
+        let last = self.peaks.iter().rposition(|it| it.total.0 > highest / Self::LOWEST)?;
         let (from, to) = (first as u64 * self.span_ns, (last as u64 + 1) * self.span_ns);
         let spans = last - first + 1;
         let pieces = (0..columns).map(|column| {

@@ -30,7 +30,7 @@ pub fn svg(graph: &Graph) -> String {
         .set("font-family", "sans-serif")
         .set("font-size", 13);
     let white = Rectangle::new().set("width", "100%").set("height", "100%").set("fill", "white");
-    document.append(white);
+    document.append(white.set("class", "ground"));
     document.append(
         Text::new(&graph.title).set("x", MARGIN).set("y", MARGIN).set("font-weight", "bold"),
     );
@@ -50,7 +50,9 @@ pub fn svg(graph: &Graph) -> String {
         let width = layout.widths[place.row];
         let corner = if node.is_switch { 3.0 } else { HEIGHT / 2.0 };
         let fill = if node.is_switch { "#dbe9f6" } else { "#f2f2f2" };
+        // A report colours these in the dark.
         let shape = Rectangle::new()
+            .set("class", if node.is_switch { "switch" } else { "host" })
             .set("x", x - width / 2.0)
             .set("y", y - HEIGHT / 2.0)
             .set("width", width)

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use results::{Summary, count};
+use results::{FctSummary, Slowdown, SlowdownSummary, Summary, count};
 use scenario::Scenario;
 use serde::Serialize;
 
-use super::chart::Chart;
+use super::chart::{Chart, Width};
 use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
-use super::{Report, drops, selection};
+use super::{Report, differences, drops, selection, sweep_charts};
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
@@ -47,16 +47,7 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
     }
     for (number, sweep) in sweeps.iter().enumerate() {
         page.section(&format!("Sweep {}", sweep.name));
-        for (left_out, what) in
-            [(sweep.metrics_left_out, "metrics"), (sweep.cells_left_out, "cells")]
-        {
-            if left_out > 0 {
-                page.text(&format!("{left_out} more {what} are in <code>summary.csv</code>."));
-            }
-        }
-        for chart in selection::sweep_charts(sweep, &format!("sweep{number}")) {
-            page.chart(chart);
-        }
+        page.sweep(sweep, &format!("sweep{number}"));
     }
     let names: Vec<&str> =
         runs.iter().map(|run| &*run.name).chain(sweeps.iter().map(|sweep| &*sweep.name)).collect();
@@ -90,19 +81,56 @@ impl Page {
         self.body += "</tbody></table></div>\n";
     }
 
-    /// Appends a picture. `class` is "bare" if its background is transparent; then the page colours its texts.
-    fn figure(&mut self, (id, class): (&str, &str), title: &str, about: &str, svg: String) {
+    /// Appends a picture of transparent background, whose texts the page colours. `svg` draws it at a width.
+    fn picture(&mut self, id: &str, title: &str, about: &str, svg: impl Fn(Width) -> String) {
+        let both = Width::ALL.map(svg).join("\n");
+        self.figure((id, "bare"), title, about, &both);
+    }
+
+    fn figure(&mut self, (id, class): (&str, &str), title: &str, about: &str, content: &str) {
         let _ = writeln!(
             self.body,
-            "<figure class=\"{class}\" id=\"{id}\"><figcaption><b>{}</b> {about}</figcaption>\n<div class=\"scroll\">{svg}</div></figure>",
+            "<figure class=\"{class}\" id=\"{id}\"><figcaption><b>{}</b> {about}</figcaption>\n{content}</figure>",
             escaped(title)
         );
-        self.figures.push((id.to_owned(), svg));
     }
 
     fn chart(&mut self, chart: Chart) {
-        self.figure((&chart.id, "bare"), &chart.title, &chart.about, chart.svg());
+        self.picture(&chart.id, &chart.title, &chart.about, |width| chart.svg(width));
+        self.figures.push((chart.id.clone(), chart.standalone_svg()));
         self.data.charts.push(chart);
+    }
+
+    fn sweep(&mut self, sweep: &Sweep, id: &str) {
+        if !sweep.constant.is_empty() {
+            self.text(&format!("In all cells: {}.", escaped(&sweep.constant.join(", "))));
+        }
+        if (1..3).contains(&sweep.seeds) {
+            self.text(match sweep.seeds {
+                1 => "Each cell has one seed, so there are no intervals. Three seeds or more show the spread.",
+                _ => "Each cell has two seeds. Their 95 % intervals (Student's t, one degree of freedom) reach nine standard deviations \
+                      to both sides of the mean, and are cut off at the edge of a plot. Three seeds or more have useful intervals.",
+            });
+        }
+        if sweep.cells_left_out > 0 {
+            let more = sweep.cells_left_out;
+            self.text(&format!("{more} more cells are in <code>summary.csv</code>."));
+        }
+        if !sweep.troubles.is_empty() {
+            let shown = sweep.troubles.iter().take(10).map(String::as_str).collect::<Vec<_>>();
+            let more = match sweep.troubles.len().saturating_sub(10) {
+                0 => String::new(),
+                more => format!("; {more} more cells"),
+            };
+            self.text(&format!("Runs with trouble: {}{more}.", escaped(&shown.join("; "))));
+        }
+        let (charts, notes) = sweep_charts::sweep_charts(sweep, id);
+        for chart in charts {
+            self.chart(chart);
+        }
+        for note in notes {
+            self.text(&note);
+        }
     }
 
     /// Appends a table of the runs' numbers, side by side.
@@ -115,29 +143,38 @@ impl Page {
         let none = || "-".to_owned();
         let most = |of: &std::collections::BTreeMap<String, u64>| {
             let most = of.iter().max_by_key(|(_, bytes)| **bytes);
-            most.map_or_else(none, |(name, bytes)| format!("{} ({name})", count(*bytes)))
+            most.map_or_else(none, |(name, bytes)| match *bytes {
+                0 => "0".to_owned(),
+                bytes => format!("{} ({name})", count(bytes)),
+            })
         };
         let any = |of: &dyn Fn(&Summary) -> Option<u64>, name: &str| {
             let has = runs.iter().any(|run| of(&run.summary).is_some());
             has.then(|| line(name, &|it| of(it).map_or_else(none, count)))
         };
-        let mut rows = vec![
+        let slowdown = |name: &str, of: fn(&SlowdownSummary) -> Slowdown| {
+            line(name, &|it| it.slowdown.as_ref().map_or_else(none, |it| of(it).to_string()))
+        };
+        let fct = |name: &str, of: fn(&FctSummary) -> u64| {
+            line(name, &|it| it.fct_ns.as_ref().map_or_else(none, |it| micros(of(it))))
+        };
+        let date = |run: &Run| run.date.clone().unwrap_or_else(none);
+        let mut rows = differences::rows(runs);
+        rows.extend([
             ["verdict".to_owned()].into_iter().chain(runs.iter().map(verdict)).collect(),
+            [String::from("date")].into_iter().chain(runs.iter().map(date)).collect(),
             line("seed", &|it| it.seed.to_string()),
-            line("emulated, us", &|it| format!("{:.3}", it.emulated_ns as f64 / 1e3)),
+            line("emulated, us", &|it| micros(it.emulated_ns)),
             line("flows completed", &|it| {
                 format!("{} of {}", count(it.flows_completed), count(it.flows_total))
             }),
-            line("mean slowdown", &|it| {
-                it.slowdown.as_ref().map_or_else(none, |of| of.mean.to_string())
-            }),
-            line("p99 slowdown", &|it| {
-                it.slowdown.as_ref().map_or_else(none, |of| of.p99.to_string())
-            }),
+            slowdown("median slowdown", |of| of.p50),
+            slowdown("p99 slowdown", |of| of.p99),
+            slowdown("mean slowdown", |of| of.mean),
+            fct("median completion time, us", |of| of.p50),
+            fct("p99 completion time, us", |of| of.p99),
             line("PAUSE frames", &|it| count(it.pause_frames)),
-            line("paused, summed over ports and priorities, us", &|it| {
-                format!("{:.3}", it.paused_ns as f64 / 1e3)
-            }),
+            line("paused, summed over ports and priorities, us", &|it| micros(it.paused_ns)),
             line("most in a buffer, bytes", &|it| most(&it.buffer_max_bytes)),
             line("most in headroom, bytes", &|it| most(&it.headroom_max_bytes)),
             line("dropped", &|it| count(it.drops.lost())),
@@ -145,7 +182,7 @@ impl Page {
             line("CNPs", &|it| count(it.cnps)),
             line("packets sent again", &|it| count(it.retransmitted_packets)),
             line("deadlocks", &|it| it.deadlock.deadlocks.to_string()),
-        ];
+        ]);
         let only_some = [
             any(&|it| it.queue_pauses.map(|of| of.pauses), "pauses of single queues"),
             any(&|it| it.watchdog.map(|of| of.storms), "PFC storms"),
@@ -160,7 +197,18 @@ impl Page {
 
     fn run(&mut self, run: &Run, id: &str) {
         self.section(&format!("Run {}", run.name));
-        self.text(&format!("<code>{}</code>", escaped(&run.folder.display().to_string())));
+        let folder = escaped(&run.folder.display().to_string());
+        self.text(&match &run.command {
+            Some(command) => format!("<code>{folder}</code>, by <code>{}</code>", escaped(command)),
+            None => format!("<code>{folder}</code>"),
+        });
+        if let [bin] = &run.sizes[..] {
+            let [mean, p50, p95, p99] = bin.slowdown;
+            self.text(&format!(
+                "All flows have sizes of one range, {}: slowdown {p50} (median), {p95} (p95), {p99} (p99), {mean} (mean).",
+                bin.range
+            ));
+        }
         if let Some(why) = &run.summary.unfinished {
             self.text(&format!("Unfinished: {}.", escaped(why)));
         }
@@ -171,11 +219,12 @@ impl Page {
                 more => format!(" {more} more are there."),
             };
             let about = format!(
-                "Who was told to stop by whom, those told to for longest first ({}). Drag across it to look closer, double-click to \
+                "Neighbours that pause each other, the longest paused first ({}). Drag across the picture to zoom in, double-click to \
                  see all.{more}",
                 timeline.tables()
             );
-            self.figure((&timeline.id, "bare"), "Pauses", &about, timeline.svg());
+            self.picture(&timeline.id, "Pauses", &about, |width| timeline.svg(width));
+            self.figures.push((timeline.id.clone(), timeline.svg(Width::Wide)));
             self.data.timelines.push(timeline);
         } else {
             self.text("No switch sent a PAUSE.");
@@ -216,9 +265,12 @@ impl Page {
         } else {
             graph.colour(scenario, |wire| run.loads.get(wire).copied().unwrap_or_default());
             "Links by the utilisation of their busier direction (<code>links.csv</code>); dashed where a sender had to stop \
-             (<code>pause_time.csv</code>)."
+             (<code>pause_time.csv</code>). A wide fabric scrolls sideways."
         };
-        self.figure((&format!("{id}-fabric"), "grounded"), "Fabric", about, svg(&graph));
+        let (id, svg) = (format!("{id}-fabric"), svg(&graph));
+        let content = format!("<div class=\"scroll\">{svg}</div>");
+        self.figure((&id, "fabric"), "Fabric", about, &content);
+        self.figures.push((id, svg));
     }
 
     fn finish(self, names: &str) -> Report {
@@ -238,6 +290,11 @@ impl Page {
         );
         Report { html, figures: self.figures }
     }
+}
+
+/// Writes nanoseconds as microseconds, with separators of thousands.
+fn micros(nanos: u64) -> String {
+    format!("{}.{:03}", count(nanos / 1000), nanos % 1000)
 }
 
 /// Returns the verdict on a run in a word or two.
@@ -270,26 +327,30 @@ pub fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::sweep::{Metric, Value};
+    use crate::report::sweep_axis::SweepAxis;
 
     #[test]
     fn what_people_have_named_is_text() {
         assert_eq!(escaped("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
         let name = "</script><b>".to_owned();
-        let metric = crate::report::sweep::Metric {
-            key: "pause_frames".into(),
-            label: "PAUSE frames".into(),
-            cells: vec![crate::report::sweep::Cell {
-                name: name.clone(),
-                mean: 1.0,
-                interval: None,
-            }],
+        let value = Value { cell: 0, mean: 1.0, interval: None };
+        let metric = Metric { key: "pause_frames".into(), values: vec![value] };
+        let (axes, _) = SweepAxis::of(&["key".into()], &[vec![name.clone()], vec!["b".into()]]);
+        let sweep = Sweep {
+            name: name.clone(),
+            axes,
+            constant: Vec::new(),
+            cells: vec![vec![name.clone()]],
+            troubles: Vec::new(),
+            metrics: vec![metric],
+            seeds: 2,
+            cells_left_out: 7,
         };
-        let metrics = vec![metric];
-        let sweep = Sweep { name: name.clone(), metrics, cells_left_out: 0, metrics_left_out: 2 };
         let html = report(&[], &[sweep]).html;
         assert!(!html.contains(&name) && html.contains("&lt;/script&gt;&lt;b&gt;"), "{html}");
         assert!(html.contains("\\u003c/script>"), "{html}");
         assert_eq!(html.matches("</script>").count(), 2, "those of the page");
-        assert!(html.contains("2 more metrics are in"));
+        assert!(html.contains("7 more cells are in") && html.contains("two seeds"));
     }
 }

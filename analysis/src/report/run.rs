@@ -10,9 +10,9 @@ use scenario::Scenario;
 use scenario::report::printable;
 use serde::Serialize;
 
-use super::ReportError;
+use super::chart::Unit;
 use super::drops::Drops;
-use super::number::short;
+use super::{ReportError, origin};
 use crate::graph::Load;
 
 /// A value over time: points of the time in nanoseconds, and the value from then on.
@@ -25,6 +25,10 @@ pub struct SizeBin {
     pub range: SizeRange,
     /// Mean, median, 95th and 99th percentile of the slowdown.
     pub slowdown: [f64; 4],
+    /// Mean and 99th percentile of the completion time, in nanoseconds.
+    pub fct_ns: [f64; 2],
+    /// Place on an axis: the upper bound, or the largest completed flow in the open-ended range.
+    pub place: f64,
 }
 
 /// A range of flow sizes in bytes; ranges are ordered by size.
@@ -39,8 +43,8 @@ pub struct SizeRange {
 impl fmt::Display for SizeRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.up_to {
-            u64::MAX => write!(f, "above {}B", short(self.above as f64)),
-            up_to => write!(f, "up to {}B", short(up_to as f64)),
+            u64::MAX => write!(f, "above {}", Unit::Bytes.write(self.above as f64)),
+            up_to => write!(f, "up to {}", Unit::Bytes.write(up_to as f64)),
         }
     }
 }
@@ -60,8 +64,10 @@ pub enum Paused {
 pub struct Pauses {
     /// Name of the paused node.
     pub paused: String,
-    /// Node and port that sent the pauses.
+    /// Node that sent the pauses.
     pub by: String,
+    /// Port of that node.
+    pub port: String,
     /// Paused priority or queue.
     pub what: Paused,
     /// From the decision to pause to the decision to resume, in nanoseconds, in order.
@@ -74,6 +80,10 @@ pub struct Run {
     pub name: String,
     /// Folder of the run.
     pub folder: PathBuf,
+    /// Command that made the run, if known.
+    pub command: Option<String>,
+    /// Date of the run, if known.
+    pub date: Option<String>,
     /// Summary of the run.
     pub summary: Summary,
     /// Scenario of the run, or the reason why it cannot be read.
@@ -110,7 +120,7 @@ impl Run {
             .map_err(|source| ReportError::Summary { path, source })?;
         let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
             .map_err(|error| printable(error.title()).into_owned());
-        let (slowdowns, slowest) = flows(folder)?;
+        let Flows { slowdowns, slowest, largest } = flows(folder)?;
         let interval = match &scenario {
             Ok(scenario) => scenario.results.throughput.as_ref().map(|it| it.interval),
             Err(_) => None,
@@ -119,9 +129,11 @@ impl Run {
         let mut run = Self {
             name,
             folder: folder.to_owned(),
+            command: origin::command(folder),
+            date: origin::date(folder),
             summary,
             scenario,
-            sizes: sizes(folder)?,
+            sizes: sizes(folder, largest)?,
             slowdowns,
             slowest,
             buffers: BTreeMap::new(),
@@ -188,7 +200,8 @@ impl Run {
     }
 }
 
-fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
+/// Reads the size ranges. `largest` is the size of the largest completed flow.
+fn sizes(folder: &Path, largest: f64) -> Result<Vec<SizeBin>, ReportError> {
     let columns = [
         "label",
         "above_bytes",
@@ -198,6 +211,8 @@ fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
         "slowdown_p50",
         "slowdown_p95",
         "slowdown_p99",
+        "fct_mean_ns",
+        "fct_p99_ns",
     ];
     let mut bins = Vec::new();
     rows_if_there(folder, "fct_by_size.csv", columns, |row| {
@@ -210,24 +225,33 @@ fn sizes(folder: &Path) -> Result<Vec<SizeBin>, ReportError> {
         for (value, column) in slowdown.iter_mut().zip(4..) {
             *value = row.number(column)?;
         }
-        bins.push(SizeBin { range, slowdown });
+        let place = if up_to == u64::MAX { largest.max(range.above as f64) } else { up_to as f64 };
+        let fct_ns = [row.number(8)?, row.number(9)?];
+        bins.push(SizeBin { range, slowdown, fct_ns, place });
         Ok(())
     })?;
     Ok(bins)
 }
 
-type Slowest = Vec<[String; 7]>;
+/// Content of `flows.csv`.
+struct Flows {
+    slowdowns: Vec<f64>,
+    slowest: Vec<[String; 7]>,
+    /// Bytes of the largest completed flow.
+    largest: f64,
+}
 
-fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
+fn flows(folder: &Path) -> Result<Flows, ReportError> {
     const SHOWN: usize = 10;
     let columns = ["flow", "label", "src", "dst", "bytes", "fct_ns", "slowdown"];
-    let mut slowdowns = Vec::new();
+    let (mut slowdowns, mut largest) = (Vec::new(), 0.0_f64);
     let mut slowest: Vec<(f64, [String; 7])> = Vec::new();
     rows_if_there(folder, "flows.csv", columns, |row| {
         let (Some(slowdown), Some(fct)) = (row.optional(6)?, row.optional(5)?) else {
             return Ok(());
         };
         slowdowns.push(slowdown);
+        largest = largest.max(row.number(4)?);
         if slowest.len() < SHOWN || slowest.last().is_some_and(|(least, _)| slowdown > *least) {
             let [flow, label, src, dst] = [0, 1, 2, 3].map(|column| row.text(column).to_owned());
             let bytes = count(row.number(4)? as u64);
@@ -240,7 +264,7 @@ fn flows(folder: &Path) -> Result<(Vec<f64>, Slowest), ReportError> {
         Ok(())
     })?;
     slowdowns.sort_by(f64::total_cmp);
-    Ok((slowdowns, slowest.into_iter().map(|(_, row)| row).collect()))
+    Ok(Flows { slowdowns, slowest: slowest.into_iter().map(|(_, row)| row).collect(), largest })
 }
 
 fn throughput(folder: &Path, interval: f64) -> Result<BTreeMap<String, Curve>, ReportError> {
@@ -270,8 +294,8 @@ fn with_gaps(curve: &[(f64, f64)], interval: f64) -> Curve {
     whole
 }
 
-/// Name of the paused node, of the pausing node and port, and the paused part.
-type Key = (String, String, Paused);
+/// Names of the paused and the pausing node, the port, and the paused part.
+type Key = (String, String, String, Paused);
 
 /// Reads the pauses of priorities and of queues.
 fn pauses(folder: &Path, end: f64) -> Result<Vec<Pauses>, ReportError> {
@@ -294,8 +318,8 @@ fn pauses_in(
     let mut running: BTreeMap<Key, f64> = BTreeMap::new();
     let mut spans: BTreeMap<Key, Vec<(f64, f64)>> = BTreeMap::new();
     rows_if_there(folder, table, columns, |row| {
-        let by = format!("{} port {}", row.text(1), row.text(2));
-        let key = (row.text(3).to_owned(), by, what(row.exact(4)?));
+        let [by, port, paused] = [1, 2, 3].map(|column| row.text(column).to_owned());
+        let key = (paused, by, port, what(row.exact(4)?));
         let time = row.number(0)?;
         match row.text(5) {
             "xon" => {
@@ -316,7 +340,8 @@ fn pauses_in(
         spans.entry(key).or_default().push((start, end));
     }
     let all = spans.into_iter();
-    Ok(all.map(|((paused, by, what), spans)| Pauses { paused, by, what, spans }).collect())
+    let pauses = |((paused, by, port, what), spans)| Pauses { paused, by, port, what, spans };
+    Ok(all.map(pauses).collect())
 }
 
 impl Pauses {
@@ -368,14 +393,15 @@ mod tests {
         )
         .unwrap();
         let pauses = pauses(folder.path(), 100.0).unwrap();
-        let rows = pauses.iter().map(|row| (&*row.paused, &*row.by, row.what, &*row.spans));
+        let rows =
+            pauses.iter().map(|row| (&*row.paused, &*row.by, &*row.port, row.what, &*row.spans));
         let rows: Vec<_> = rows.collect();
         assert_eq!(
             rows,
             [
-                ("h1", "leaf0 port 5", Paused::Priority(3), &[(40.0, 100.0)][..]),
-                ("spine0", "leaf0 port 4", Paused::Priority(3), &[(10.0, 30.0)][..]),
-                ("spine0", "leaf0 port 4", Paused::Queue(31), &[(50.0, 55.0)][..]),
+                ("h1", "leaf0", "5", Paused::Priority(3), &[(40.0, 100.0)][..]),
+                ("spine0", "leaf0", "4", Paused::Priority(3), &[(10.0, 30.0)][..]),
+                ("spine0", "leaf0", "4", Paused::Queue(31), &[(50.0, 55.0)][..]),
             ]
         );
     }

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::chart::{Axis, Chart, Scale, Series, Shape, thinned};
-use super::page::escaped;
-use super::run::{Curve, Run, SizeRange};
-use super::sweep::{Cell, Metric, Sweep};
+use super::chart::{Axis, Chart, Series, Shape, Unit, thinned};
+use super::run::{Curve, Run, SizeBin, SizeRange};
 
 /// Max number of points of a line.
 const POINTS: usize = 4000;
@@ -20,14 +18,21 @@ struct OverTime<'a> {
     about: &'a str,
     /// Source table.
     table: &'a str,
-    y: &'a str,
+    y: Axis,
 }
 
 /// Returns the charts of a run.
 pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
     let over = |name: &str| format!("{id}-{name}");
-    let charts = [
-        slowdown_by_size(run, over("slowdown-by-size")),
+    let mut charts = Vec::new();
+    // A chart over a single size has nothing to show.
+    if run.sizes.len() > 1 {
+        charts.extend([
+            slowdown_by_size(run, over("slowdown-by-size")),
+            fct_by_size(run, over("fct-by-size")),
+        ]);
+    }
+    charts.extend([
         curves(
             run.buffers.iter(),
             OverTime {
@@ -35,7 +40,7 @@ pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
                 title: "Buffers",
                 about: "Bytes in each switch, of the switches that held most (samples of kind <code>buffer</code>).",
                 table: "queues.csv",
-                y: "bytes",
+                y: Axis::linear("in the switch", Unit::Bytes),
             },
         ),
         curves(
@@ -45,7 +50,7 @@ pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
                 title: "Egress queues",
                 about: "Bytes that wait at egress ports in a priority, of those that held most (samples of kind <code>egress</code>).",
                 table: "queues.csv",
-                y: "bytes",
+                y: Axis::linear("waiting", Unit::Bytes),
             },
         ),
         curves(
@@ -55,7 +60,7 @@ pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
                 title: "Headroom",
                 about: "Bytes in headroom, by switch (samples of kind <code>headroom</code>).",
                 table: "queues.csv",
-                y: "bytes",
+                y: Axis::linear("in headroom", Unit::Bytes),
             },
         ),
         curves(
@@ -65,7 +70,7 @@ pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
                 title: "Throughput",
                 about: "Payload that arrived, of the flows that got most in an interval.",
                 table: "throughput.csv",
-                y: "bit/s",
+                y: Axis::linear("payload received", Unit::BitsPerSecond),
             },
         ),
         curves(
@@ -75,105 +80,95 @@ pub fn run_charts(run: &Run, id: &str) -> Vec<Chart> {
                 title: "Drops",
                 about: "Frames that had gone no further by then, by cause.",
                 table: "drops.csv",
-                y: "frames",
+                y: Axis::linear("frames", Unit::Number),
             },
         ),
-    ];
-    charts.into_iter().filter(|chart| !chart.is_empty()).collect()
+    ]);
+    charts.retain(|chart| !chart.is_empty());
+    charts
 }
 
 /// Returns the charts that compare runs; a single run has only the distribution.
 pub fn comparison_charts(runs: &[Run]) -> Vec<Chart> {
     let mut charts = Vec::new();
-    if runs.len() > 1 {
+    if runs.len() > 1 && ranges(runs).len() > 1 {
+        let slowdown = |which: usize, id: &str, title: &str| {
+            let y = Axis::log("slowdown", Unit::Number);
+            by_size((id.into(), title), y, lines_of_runs(runs, |bin| bin.slowdown[which]))
+        };
+        let fct = |which: usize, id: &str, title: &str| {
+            let y = Axis::log("completion time", Unit::Nanoseconds);
+            by_size((id.into(), title), y, lines_of_runs(runs, |bin| bin.fct_ns[which]))
+        };
         charts.extend([
-            sizes_of_runs(runs, 0, "compare-mean", "Mean slowdown by size"),
-            sizes_of_runs(runs, 3, "compare-p99", "99th percentile of the slowdown by size"),
+            slowdown(1, "compare-p50", "Median slowdown by size"),
+            slowdown(2, "compare-p95", "95th percentile of the slowdown by size"),
+            slowdown(3, "compare-p99", "99th percentile of the slowdown by size"),
+            fct(0, "compare-fct-mean", "Mean flow completion time by size"),
+            fct(1, "compare-fct-p99", "99th percentile of the flow completion time by size"),
         ]);
     }
-    let series = runs.iter().filter(|run| !run.slowdowns.is_empty()).map(|run| Series {
-        name: run.name.clone(),
-        points: distribution(&run.slowdowns),
-        intervals: Vec::new(),
-    });
+    let series = runs.iter().filter(|run| !run.slowdowns.is_empty());
+    let series =
+        series.map(|run| Series::new(&run.name, Shape::Steps, distribution(&run.slowdowns)));
     charts.push(Chart {
         id: "slowdown-cdf".into(),
         title: "Distribution of slowdowns".into(),
         about:
             "Share of the flows that completed with at most this slowdown (<code>flows.csv</code>)."
                 .into(),
-        x: Axis::log("slowdown"),
-        y: Axis::linear("share of completed flows"),
-        shape: Shape::Steps,
+        x: Axis::log("slowdown", Unit::Number),
+        y: Axis::linear("share of completed flows", Unit::Number),
+        reference: String::new(),
         series: series.collect(),
     });
     charts.retain(|chart| !chart.is_empty());
     charts
 }
 
-/// Returns the charts of a sweep: one for each metric.
-pub fn sweep_charts(sweep: &Sweep, id: &str) -> Vec<Chart> {
-    let chart = |metric: &Metric| {
-        let (mut names, mut points, mut intervals) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, Cell { name, mean, interval }) in (0..).zip(&metric.cells) {
-            let place: u32 = place;
-            names.push(name.clone());
-            points.push((*mean, f64::from(place)));
-            intervals.push(*interval);
-        }
-        Chart {
-            id: format!("{id}-{}", metric.key.replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
-            title: metric.label.clone(),
-            about: format!(
-                "<code>{}</code>: the mean over seeds, and its 95 % interval where there are several (<code>summary.csv</code>).",
-                escaped(&metric.key)
-            ),
-            x: Axis::linear(&metric.label),
-            y: Axis { label: "cell".into(), scale: Scale::Names(names) },
-            shape: Shape::Named,
-            series: vec![Series { name: sweep.name.clone(), points, intervals }],
-        }
-    };
-    sweep.metrics.iter().map(chart).filter(|chart| !chart.is_empty()).collect()
+/// Returns the ranges of sizes of all runs.
+fn ranges(runs: &[Run]) -> BTreeSet<SizeRange> {
+    runs.iter().flat_map(|run| &run.sizes).map(|bin| bin.range).collect()
 }
 
-/// Charts one of the four statistics of slowdown by size, with a line for each run. All sizes of any run are included.
-fn sizes_of_runs(runs: &[Run], which: usize, id: &str, title: &str) -> Chart {
-    let ranges: BTreeSet<SizeRange> =
-        runs.iter().flat_map(|run| &run.sizes).map(|bin| bin.range).collect();
-    let line = |run: &Run| Series {
-        name: run.name.clone(),
-        points: (0..)
-            .zip(&ranges)
-            .filter_map(|(x, range)| {
-                let bin = run.sizes.iter().find(|bin| bin.range == *range)?;
-                Some((f64::from(x), bin.slowdown[which]))
-            })
-            .collect(),
-        intervals: Vec::new(),
-    };
-    slowdowns(id.into(), title, &ranges, runs.iter().map(line).collect())
+/// Lines of a statistic of the size ranges, one for each run.
+fn lines_of_runs(runs: &[Run], of: impl Fn(&SizeBin) -> f64) -> Vec<Series> {
+    runs.iter().map(|run| line_of(run, &run.name, &of)).collect()
+}
+
+/// A line of a statistic of a run's size ranges.
+fn line_of(run: &Run, name: &str, of: impl Fn(&SizeBin) -> f64) -> Series {
+    let points = run.sizes.iter().map(|bin| (bin.place, of(bin))).collect();
+    Series::new(name, Shape::Line, points)
 }
 
 fn slowdown_by_size(run: &Run, id: String) -> Chart {
-    let ranges = run.sizes.iter().map(|bin| bin.range).collect();
-    let lines = ["mean", "p50", "p95", "p99"].into_iter().enumerate().map(|(which, name)| Series {
-        name: name.into(),
-        points: (0..).zip(&run.sizes).map(|(x, bin)| (f64::from(x), bin.slowdown[which])).collect(),
-        intervals: Vec::new(),
-    });
-    slowdowns(id, "Slowdown by size", &ranges, lines.collect())
+    let lines = [("p50", 1), ("p95", 2), ("p99", 3), ("mean", 0)];
+    let lines = lines.map(|(name, which)| line_of(run, name, |bin| bin.slowdown[which]));
+    by_size((id, "Slowdown by size"), Axis::log("slowdown", Unit::Number), lines.into())
 }
 
-fn slowdowns(id: String, title: &str, ranges: &BTreeSet<SizeRange>, series: Vec<Series>) -> Chart {
-    let names = ranges.iter().map(SizeRange::to_string).collect();
+fn fct_by_size(run: &Run, id: String) -> Chart {
+    let lines = [("mean", 0), ("p99", 1)];
+    let lines = lines.map(|(name, which)| line_of(run, name, |bin| bin.fct_ns[which]));
+    let y = Axis::log("completion time", Unit::Nanoseconds);
+    by_size((id, "Flow completion time by size"), y, lines.into())
+}
+
+fn by_size((id, title): (String, &str), y: Axis, series: Vec<Series>) -> Chart {
+    let about = match y.unit {
+        Unit::Nanoseconds => "Flows of up to a size (<code>fct_by_size.csv</code>).",
+        _ => {
+            "Completion time over the time that an idle fabric takes, of flows of up to a size (<code>fct_by_size.csv</code>)."
+        }
+    };
     Chart {
         id,
         title: title.into(),
-        about: "Completion time over the time that an idle fabric takes (<code>fct_by_size.csv</code>).".into(),
-        x: Axis { label: "size of the flow".into(), scale: Scale::Names(names) },
-        y: Axis::log("slowdown"),
-        shape: Shape::Line,
+        about: about.into(),
+        x: Axis::log("size of the flow, up to", Unit::Bytes),
+        y,
+        reference: String::new(),
         series,
     }
 }
@@ -190,24 +185,10 @@ fn curves<'a>(all: impl Iterator<Item = (&'a String, &'a Curve)>, over: OverTime
         0 => String::new(),
         left_out => format!(" {left_out} more are"),
     };
-    let end = curves
-        .iter()
-        .filter_map(|(_, _, curve)| curve.last())
-        .fold(0.0, |most: f64, at| most.max(at.0));
-    let (unit, length) = match end {
-        1e9.. => ("s", 1e9),
-        1e6.. => ("ms", 1e6),
-        1e3.. => ("us", 1e3),
-        _ => ("ns", 1.0),
-    };
-    let series = curves.into_iter().take(LINES).map(|(_, name, curve)| Series {
-        name: name.clone(),
-        points: thinned(curve, POINTS)
-            .into_iter()
-            .map(|(time, value)| (time / length, value))
-            .collect(),
-        intervals: Vec::new(),
-    });
+    let series = curves
+        .into_iter()
+        .take(LINES)
+        .map(|(_, name, curve)| Series::new(name, Shape::Steps, thinned(curve, POINTS)));
     Chart {
         id,
         title: title.into(),
@@ -216,9 +197,9 @@ fn curves<'a>(all: impl Iterator<Item = (&'a String, &'a Curve)>, over: OverTime
         } else {
             format!("{about}{more} in <code>{table}</code>.")
         },
-        x: Axis::linear(unit),
-        y: Axis::linear(y),
-        shape: Shape::Steps,
+        x: Axis::linear("time", Unit::Nanoseconds),
+        y,
+        reference: String::new(),
         series: series.collect(),
     }
 }
@@ -266,15 +247,15 @@ mod tests {
             title: "",
             about: "Bytes.",
             table: "queues.csv",
-            y: "bytes",
+            y: Axis::linear("held", Unit::Bytes),
         };
         let chart = curves(curves_of.iter().map(|(name, curve)| (name, curve)), over);
         let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
         assert_eq!(names, ["s11", "s10", "s9", "s8", "s7", "s6", "s5", "s4"]);
-        assert_eq!(chart.series[0].points, [(0.0, 0.0), (5.0, 11.0), (9.0, 1.0)]);
+        assert_eq!(chart.series[0].points, [(0.0, 0.0), (5e3, 11.0), (9e3, 1.0)]);
         assert_eq!(
             (&*chart.x.label, &*chart.about),
-            ("us", "Bytes. 4 more are in <code>queues.csv</code>.")
+            ("time", "Bytes. 4 more are in <code>queues.csv</code>.")
         );
     }
 }

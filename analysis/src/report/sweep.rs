@@ -3,33 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use results::TableReader;
 use sweep::CELLS_TABLE;
 
 use super::ReportError;
-use results::TableReader;
+use super::chart::Unit;
+use super::sweep_axis::SweepAxis;
 
 /// Max number of cells.
-const CELLS: usize = 80;
-/// Max number of charts.
-const CHARTS: usize = 24;
-/// Metrics that are shown first, with their descriptions.
-const FIRST: [(&str, &str); 9] = [
-    ("slowdown.mean", "mean slowdown"),
-    ("slowdown.p99", "99th percentile of the slowdown"),
-    ("fct_ns.mean", "mean flow completion time, ns"),
-    ("pause_frames", "PAUSE frames"),
-    ("paused_ns", "time paused, summed over ports and priorities, ns"),
-    ("deadlock.deadlocks", "deadlocks of a run"),
-    ("buffer_bytes.p99", "99th percentile of occupancy, bytes"),
-    ("ecn_marked", "ECN marks"),
-    ("retransmitted_packets", "packets sent again"),
-];
+const CELLS: usize = 240;
 
-/// A metric in a cell.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
-    /// Values of the axes.
-    pub name: String,
+/// Mean of a metric in a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Number of the cell.
+    pub cell: usize,
     /// Mean over the cell's runs.
     pub mean: f64,
     /// 95 % interval of the mean, if the cell has several runs.
@@ -41,10 +29,8 @@ pub struct Cell {
 pub struct Metric {
     /// Key in `summary.csv`.
     pub key: String,
-    /// Description of the metric.
-    pub label: String,
     /// Values by cell.
-    pub cells: Vec<Cell>,
+    pub values: Vec<Value>,
 }
 
 /// A sweep.
@@ -52,12 +38,20 @@ pub struct Metric {
 pub struct Sweep {
     /// Name in the report.
     pub name: String,
-    /// Metrics that have a chart.
+    /// Axes with several values, in the order of the sweep's file.
+    pub axes: Vec<SweepAxis>,
+    /// Keys with a single value, as `key = value`.
+    pub constant: Vec<String>,
+    /// Value of each axis, by cell.
+    pub cells: Vec<Vec<String>>,
+    /// Cells with incomplete or deadlocked runs, and the numbers of these runs.
+    pub troubles: Vec<String>,
+    /// Metrics, in the order of the table.
     pub metrics: Vec<Metric>,
+    /// Greatest number of seeds of a cell.
+    pub seeds: u32,
     /// Number of cells left out for lack of room.
     pub cells_left_out: usize,
-    /// Number of metrics left out for lack of room.
-    pub metrics_left_out: usize,
 }
 
 impl Sweep {
@@ -66,44 +60,87 @@ impl Sweep {
         let mut table = TableReader::open(folder, CELLS_TABLE)?;
         let place = |column: &str| table.place_of(column);
         let metric = place("metric")?;
-        let [incomplete, deadlock] = [place("incomplete")?, place("deadlock")?];
+        let n = place("n")?;
+        let troubled = [(place("incomplete")?, "incomplete"), (place("deadlock")?, "deadlocked")];
         let [mean, low, high] = [place("mean")?, place("ci95_low")?, place("ci95_high")?];
-        // Cells that have a line, and all cells.
-        let (mut shown, mut cells) = (BTreeSet::new(), BTreeSet::new());
-        let mut found: Vec<Metric> = Vec::new();
+        // The columns before the metric are the axes.
+        let keys: Vec<String> = table.columns().iter().take(metric).map(str::to_owned).collect();
+        let mut cells: Vec<Vec<String>> = Vec::new();
+        let mut numbers: BTreeMap<Vec<String>, Option<usize>> = BTreeMap::new();
+        let mut metrics: Vec<Metric> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        let mut seeds = 0;
+        let mut troubles: Vec<(usize, String)> = Vec::new();
         while table.advance()? {
             let text = |place: usize| table.field(place);
             let finite = |place: usize| text(place).parse().ok().filter(|it: &f64| it.is_finite());
-            // The columns before the metric are the axes.
-            let mut cell = (0..metric).map(text).collect::<Vec<_>>().join(", ");
-            for (place, what) in [(incomplete, "incomplete"), (deadlock, "deadlocked")] {
-                if !["", "0"].contains(&text(place)) {
-                    cell = format!("{cell} ({} {what})", text(place));
+            let values: Vec<String> = (0..metric).map(|axis| text(axis).to_owned()).collect();
+            let number = *numbers.entry(values).or_insert_with_key(|values| {
+                let number = (cells.len() < CELLS).then_some(cells.len());
+                if let Some(number) = number {
+                    cells.push(values.clone());
+                    let counts =
+                        troubled.iter().filter(|(place, _)| !["", "0"].contains(&text(*place)));
+                    let counts: Vec<_> =
+                        counts.map(|(at, what)| format!("{} {what}", text(*at))).collect();
+                    if !counts.is_empty() {
+                        troubles.push((number, counts.join(", ")));
+                    }
                 }
-            }
-            let Some(mean) = finite(mean) else { continue };
-            if cells.insert(cell.clone()) && shown.len() < CELLS {
-                shown.insert(cell.clone());
-            }
-            if !shown.contains(&cell) {
-                continue;
-            }
-            let key = text(metric);
-            let at = *places.entry(key.to_owned()).or_insert_with(|| {
-                let known = FIRST.into_iter().find(|(known, _)| *known == key);
-                let label = known.map_or(key, |(_, label)| label).to_owned();
-                found.push(Metric { key: key.to_owned(), label, cells: Vec::new() });
-                found.len() - 1
+                number
             });
-            let interval = finite(low).zip(finite(high));
-            found[at].cells.push(Cell { name: cell, mean, interval });
+            let (Some(cell), Some(mean)) = (number, finite(mean)) else { continue };
+            seeds = seeds.max(text(n).parse().unwrap_or(0));
+            let at = *places.entry(text(metric).to_owned()).or_insert_with_key(|key| {
+                metrics.push(Metric { key: key.clone(), values: Vec::new() });
+                metrics.len() - 1
+            });
+            metrics[at].values.push(Value { cell, mean, interval: finite(low).zip(finite(high)) });
         }
-        let rank = |metric: &Metric| FIRST.iter().position(|(key, _)| *key == metric.key);
-        found.sort_by_key(|metric| rank(metric).unwrap_or(FIRST.len()));
-        let metrics_left_out = found.len().saturating_sub(CHARTS);
-        found.truncate(CHARTS);
-        let cells_left_out = cells.len().saturating_sub(CELLS);
-        Ok(Self { name, metrics: found, cells_left_out, metrics_left_out })
+        let cells_left_out = numbers.values().filter(|number| number.is_none()).count();
+        let (axes, constant) = SweepAxis::of(&keys, &cells);
+        let all = axes.iter().map(|axis| axis.column).collect::<Vec<_>>();
+        for cell in &mut cells {
+            *cell = all.iter().map(|&column| std::mem::take(&mut cell[column])).collect();
+        }
+        let mut sweep = Self {
+            name,
+            axes,
+            constant,
+            cells,
+            troubles: Vec::new(),
+            metrics,
+            seeds,
+            cells_left_out,
+        };
+        sweep.troubles = troubles
+            .iter()
+            .map(|(cell, what)| format!("{}: {what}", sweep.cell_name(*cell)))
+            .collect();
+        Ok(sweep)
+    }
+
+    /// Returns the name of a cell: its keys and values.
+    pub fn cell_name(&self, cell: usize) -> String {
+        let values = self.axes.iter().zip(&self.cells[cell]);
+        values.map(|(axis, value)| axis.written(value)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the keys of metrics that are zero in all cells.
+    pub fn zeros(&self) -> BTreeSet<&str> {
+        let zero = |metric: &&Metric| metric.values.iter().all(|value| value.mean == 0.0);
+        self.metrics.iter().filter(zero).map(|metric| &*metric.key).collect()
+    }
+}
+
+/// Returns the unit of a metric by its key.
+pub fn unit(key: &str) -> Unit {
+    let is_bytes = key.split('.').any(|part| part.ends_with("bytes"));
+    if key.split('.').any(|part| part.ends_with("_ns")) {
+        Unit::Nanoseconds
+    } else if is_bytes {
+        Unit::Bytes
+    } else {
+        Unit::Number
     }
 }

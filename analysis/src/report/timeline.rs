@@ -1,18 +1,18 @@
 //! Timeline of pauses between neighbours.
 
-use results::span;
 use serde::Serialize;
-use svg::node::element::{Group, Line, Path, Rectangle, SVG, Text, Title};
+use svg::node::element::{Group, Line, Path, Rectangle, SVG, Title};
 use svg::{Document, Node as _};
-use units::Nanos;
 
-use super::chart::COLORS;
-use super::run::{Paused, Run};
+use super::chart::{Unit, Width};
+use super::draw::color;
+use super::run::{Paused, Pauses, Run};
+use super::text;
+use super::ticks;
 
-/// Width of the drawing, in pixels.
-const WIDTH: f64 = 900.0;
-const LETTER: f64 = 6.6;
-const ROW: f64 = 16.0;
+/// Height of a row's bars, and of the row.
+const BAR: f64 = 12.0;
+const ROW: f64 = 20.0;
 const TOP: f64 = 8.0;
 const AXIS: f64 = 26.0;
 /// Half the width of the last tick's text.
@@ -40,7 +40,7 @@ pub struct Timeline {
 /// Pauses of one neighbour by another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Name of the paused node and of the pausing one.
+    /// Names of the pausing and of the paused node.
     pub name: String,
     /// Paused priority or queue.
     #[serde(flatten)]
@@ -52,8 +52,8 @@ pub struct Row {
 impl Timeline {
     /// Makes the timeline of a run, if it has pauses.
     pub fn new(run: &Run, id: &str) -> Option<Self> {
-        let row = |pauses: &super::run::Pauses| Row {
-            name: format!("{} by {}", pauses.paused, pauses.by),
+        let row = |pauses: &Pauses| Row {
+            name: name(pauses, &run.pauses),
             what: pauses.what,
             spans: at_most(&pauses.spans, SPANS),
         };
@@ -74,70 +74,104 @@ impl Timeline {
     }
 
     /// Draws the timeline. Its script lets a reader zoom into the element of class `plot`.
-    pub fn svg(&self) -> String {
-        let height = ROW * self.rows.len() as f64;
-        let label = |row: &Row| match row.what {
-            Paused::Priority(priority) => format!("{}, prio {priority}", row.name),
-            Paused::Queue(queue) => format!("{}, queue {queue}", row.name),
+    pub fn svg(&self, width: Width) -> String {
+        let whole = width.pixels();
+        let names: Vec<String> = self.rows.iter().map(Row::label).collect();
+        let longest = names.iter().map(|name| text::width(name)).fold(0.0, f64::max);
+        // Names that need much of the width are above their rows.
+        let is_above = longest > whole * 0.45;
+        let name_lines = |name: &String| text::lines(name, whole).len();
+        let lines = names.iter().map(name_lines).max().filter(|_| is_above).unwrap_or(0);
+        let (above, left) = match is_above {
+            true => (text::LINE * lines as f64, RIGHT / 2.0),
+            false => (0.0, longest + 12.0),
         };
-        let longest = self.rows.iter().map(|row| label(row).chars().count()).max().unwrap_or(0);
-        let labels = longest as f64 * LETTER + 16.0;
-        let width = WIDTH - labels - RIGHT;
+        let row_height = ROW + above;
+        let height = row_height * self.rows.len() as f64;
+        let inner = whole - left - RIGHT;
+        let most = if width == Width::Wide { 6 } else { 4 };
         let mut document = Document::new()
-            .set("viewBox", (0, 0, WIDTH, TOP + height + AXIS))
-            .set("class", "timeline")
+            .set("viewBox", (0, 0, whole, TOP + height + AXIS))
+            .set("class", format!("timeline {}", width.class()))
             .set("data-end", self.end_ns)
-            .set("font-family", "sans-serif")
-            .set("font-size", 12);
+            .set("data-ticks", most)
+            .set("font-family", "system-ui, sans-serif")
+            .set("font-size", text::SIZE);
         let mut plot = SVG::new()
             .set("class", "plot")
-            .set("x", labels)
+            .set("x", left)
             .set("y", TOP)
-            .set("width", width)
+            .set("width", inner)
             .set("height", height)
             .set("viewBox", (0, 0, SPAN, height))
             .set("preserveAspectRatio", "none");
         // Makes the empty part draggable, too.
         plot.append(
             Rectangle::new()
+                .set("class", "area")
                 .set("width", SPAN)
                 .set("height", height)
                 .set("fill", "#9a9a9a")
                 .set("fill-opacity", 0.08),
         );
-        for (number, row) in self.rows.iter().enumerate() {
-            let y = ROW * number as f64;
-            let label = label(row);
-            let text = Text::new(&label)
-                .set("x", labels - 8.0)
-                .set("y", TOP + y + 12.0)
-                .set("text-anchor", "end");
-            document.append(text);
+        for (number, (row, name)) in self.rows.iter().zip(&names).enumerate() {
+            let y = row_height * number as f64;
+            if is_above {
+                for (line, part) in (1..).zip(text::lines(name, whole)) {
+                    let y = TOP + y + text::LINE * f64::from(line) - 3.0;
+                    document.append(text::at(&part, (0.0, y), "start"));
+                }
+            } else {
+                document.append(text::at(name, (left - 8.0, TOP + y + 14.5), "end"));
+            }
             let (Paused::Priority(number) | Paused::Queue(number)) = row.what;
-            let color = COLORS[usize::from(number) % COLORS.len()];
-            let color = format!("#{:02x}{:02x}{:02x}", color.0, color.1, color.2);
+            let color = color(usize::from(number) % 8);
             // The outline of a span has a fixed width at any zoom, so that the shortest spans stay visible.
             let mut spans = Path::new()
                 .set("fill", color.as_str())
                 .set("stroke", color.as_str())
                 .set("vector-effect", "non-scaling-stroke")
-                .set("d", outline(&row.spans, self.end_ns, (y + 2.0, ROW - 4.0)));
-            spans.append(Title::new(&label));
+                .set("d", outline(&row.spans, self.end_ns, (y + above + 4.0, BAR)));
+            spans.append(Title::new(name));
             plot.append(spans);
         }
         document.append(plot);
-        let mut axis = Group::new().set("class", "axis").set("text-anchor", "middle");
-        for tick in 0..=4 {
-            let x = labels + width * f64::from(tick) / 4.0;
-            let y = TOP + height;
+        document.append(self.axis((left, inner, TOP + height), most));
+        document.to_string()
+    }
+
+    /// Draws the axis within left and width. The script draws the axis of a part.
+    fn axis(&self, (left, width, y): (f64, f64, f64), most: usize) -> Group {
+        let mut axis = Group::new().set("class", "axis");
+        let (ticks, _) = ticks::linear(0.0..=self.end_ns, most, Unit::Nanoseconds);
+        for (time, _) in ticks {
+            let x = text::rounded(left + width * time / self.end_ns);
             let line = Line::new().set("x1", x).set("x2", x).set("y1", y).set("y2", y + 4.0);
             axis.append(line.set("stroke", "#9a9a9a"));
-            let time = self.end_ns * f64::from(tick) / 4.0;
-            let text = Text::new(span(Nanos(time.round() as u64)));
-            axis.append(text.set("x", x).set("y", y + 18.0));
+            axis.append(text::at(&Unit::Nanoseconds.write(time), (x, y + 18.0), "middle"));
         }
-        document.append(axis);
-        document.to_string()
+        axis
+    }
+}
+
+impl Row {
+    /// Returns the row's text: who pauses whom, and what.
+    fn label(&self) -> String {
+        match self.what {
+            Paused::Priority(priority) => format!("{} (priority {priority})", self.name),
+            Paused::Queue(queue) => format!("{} (queue {queue})", self.name),
+        }
+    }
+}
+
+/// Names the pausing and the paused node. The port is named if the nodes have several links.
+fn name(pauses: &Pauses, all: &[Pauses]) -> String {
+    let Pauses { paused, by, port, .. } = pauses;
+    let is_parallel = |it: &Pauses| it.paused == *paused && it.by == *by && it.port != *port;
+    if all.iter().any(is_parallel) {
+        format!("{by} port {port} pauses {paused}")
+    } else {
+        format!("{by} pauses {paused}")
     }
 }
 

@@ -96,9 +96,10 @@ fn header(screen: &Screen) -> Vec<Line<'static>> {
 
 /// Returns the line of keys, as long as there is room for.
 fn footer(room: u16) -> Line<'static> {
-    const FOOTERS: [&str; 3] = [
+    const FOOTERS: [&str; 4] = [
         "q quit  ? help  sort: r rate u queue p pauses d drops  s switch  t hosts  space freeze",
         "q quit  ? help  sort: r u p d  s switch  t hosts  space freeze",
+        "q quit  ? help  r u p d sort  s switch  t hosts  f freeze",
         "q quit  ? help",
     ];
     let fits = |keys: &&&str| keys.len() <= usize::from(room);

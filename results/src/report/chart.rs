@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use units::{Bytes, Nanos};
+use units::Bytes;
 
 use super::super::buffer_series::{BufferChart, BufferLevel};
 use super::quantity;
@@ -89,16 +89,35 @@ fn cells(bars: &[Bar], row: u64, style: Style) -> String {
     text
 }
 
-/// The first instant at the left, the last at the right, their middle between.
+/// Round instants within the chart, each below its column.
 fn time_axis(chart: &BufferChart) -> String {
-    let label = |time: u64| format!("{} us", quantity::micros(Nanos(time)));
     let (from, to) = (chart.from.0, chart.to.0);
-    let (left, middle, right) = (label(from), label(u64::midpoint(from, to)), label(to));
-    let columns = chart.columns.len();
-    let indent = LABEL + 2;
-    let middle_end = columns.midpoint(middle.len()).saturating_sub(left.len());
-    let right_end = columns.saturating_sub(columns.midpoint(middle.len()));
-    format!("{:indent$}{left}{middle:>middle_end$}{right:>right_end$}", "")
+    let span = to.saturating_sub(from).max(1);
+    let step = tick_step(span);
+    let columns = u64::try_from(chart.columns.len()).unwrap_or(u64::MAX);
+    let mut line = String::new();
+    let mut time = from.div_ceil(step).saturating_mul(step);
+    while time <= to {
+        let column =
+            u128::from(time - from) * u128::from(columns.saturating_sub(1)) / u128::from(span);
+        let label = instant(time);
+        let indent = LABEL + 2 + usize::try_from(column).unwrap_or(usize::MAX);
+        // A label that would touch the previous one is left out.
+        let used = line.chars().count();
+        if line.is_empty() || used + 2 <= indent {
+            line = format!("{line:<indent$}{label}");
+        }
+        time = time.saturating_add(step);
+    }
+    line
+}
+
+/// A round instant in the largest unit in which it is a whole number.
+fn instant(nanos: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let whole = |(scale, _): &&(u64, &str)| nanos > 0 && nanos.is_multiple_of(*scale);
+    let (scale, unit) = UNITS.iter().find(whole).copied().unwrap_or((1, "ns"));
+    format!("{} {unit}", nanos / scale)
 }
 
 /// The smallest 1, 2 or 5 times a power of ten of which `TICKS` reach `highest`.
@@ -117,6 +136,8 @@ fn tick_step(highest: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use units::Nanos;
+
     use super::*;
 
     fn level(total: u64, headroom: u64) -> BufferLevel {
@@ -149,7 +170,7 @@ mod tests {
            │      ▁▃▄▅▇█████████████████████████████████████
            │ ▂▃▅▆███████████████████████████████████████████
        0 B └────────────────────────────────────────────────
-            10.000 us          411.172 us         812.345 us
+                       200 us     400 us      600 us      800 us
             █ private and shared   ▒ headroom
     ");
     }

@@ -1,0 +1,137 @@
+//! Keys of scenarios in which runs differ.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use results::SCENARIO_FILE;
+use toml::{Table, Value};
+
+use super::run::Run;
+
+/// Max number of rows.
+const ROWS: usize = 20;
+/// Max number of rows for entries of lists, such as flows.
+const ENTRIES: usize = 8;
+/// Max length of a value.
+const LETTERS: usize = 24;
+
+/// Values of a scenario, by path.
+type Keys = BTreeMap<String, String>;
+
+/// Returns a row for each key in which the runs differ: the key and the value in each run.
+pub fn rows(runs: &[Run]) -> Vec<Vec<String>> {
+    let keys: Vec<Keys> = runs.iter().map(|run| read(&run.folder)).collect();
+    shortened(of(&keys), runs.len())
+}
+
+/// Leaves out rows for lack of room, entries of lists first.
+fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
+    let (lists, mut rows): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| row[0].contains('['));
+    if lists.len() <= ENTRIES {
+        rows.extend(lists);
+    } else {
+        let name = |row: &[String]| row[0].split('[').next().unwrap_or_default().to_owned();
+        for list in lists.chunk_by(|a, b| name(a) == name(b)) {
+            let text = format!("{}, keys that differ", name(&list[0]));
+            let count = list.len().to_string();
+            rows.push([text].into_iter().chain((0..runs).map(|_| count.clone())).collect());
+        }
+    }
+    let more = rows.len().saturating_sub(ROWS);
+    rows.truncate(ROWS);
+    if more > 0 {
+        let rest = (0..runs).map(|_| String::new());
+        rows.push([format!("{more} more keys differ")].into_iter().chain(rest).collect());
+    }
+    for value in rows.iter_mut().flat_map(|row| &mut row[1..]) {
+        if value.chars().count() > LETTERS {
+            *value = value.chars().take(LETTERS - 1).chain(['…']).collect();
+        }
+    }
+    rows
+}
+
+fn of(runs: &[Keys]) -> Vec<Vec<String>> {
+    let all: BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
+    let differs = |key: &&String| runs.iter().any(|run| run.get(*key) != runs[0].get(*key));
+    // The glance has a row for the seed of each run, and the title has the name.
+    let shown = all.into_iter().filter(|key| !["seed", "name"].contains(&key.as_str()));
+    shown
+        .filter(differs)
+        .map(|key| {
+            let value = |run: &Keys| run.get(key).cloned().unwrap_or_else(|| "-".into());
+            [key.clone()].into_iter().chain(runs.iter().map(value)).collect()
+        })
+        .collect()
+}
+
+/// Reads the scenario of a run. A scenario that cannot be read has no keys.
+fn read(folder: &Path) -> Keys {
+    let text = std::fs::read_to_string(folder.join(SCENARIO_FILE)).unwrap_or_default();
+    flat(&text.parse::<Table>().unwrap_or_default())
+}
+
+fn flat(table: &Table) -> Keys {
+    let mut keys = Keys::new();
+    for (key, value) in table {
+        add(&mut keys, key, value);
+    }
+    keys
+}
+
+/// Adds the leaves of a value. Tables of a list have their number in the path.
+fn add(keys: &mut Keys, path: &str, value: &Value) {
+    match value {
+        Value::Table(table) => {
+            for (key, value) in table {
+                add(keys, &format!("{path}.{key}"), value);
+            }
+        }
+        Value::Array(all) if all.iter().any(Value::is_table) => {
+            for (number, value) in all.iter().enumerate() {
+                add(keys, &format!("{path}[{number}]"), value);
+            }
+        }
+        Value::String(text) => {
+            keys.insert(path.to_owned(), text.clone());
+        }
+        other => {
+            keys.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_keys_that_differ_have_rows() {
+        let runs = [
+            "seed = 1\nbuffer = \"2MB\"\n[switch.threshold]\nalpha = \"1/2\"\n[[flows]]\nbytes = 7",
+            "seed = 2\nbuffer = \"2MB\"\n[switch]\nlossless = [3]\n[[flows]]\nbytes = 8",
+        ];
+        let keys = runs.map(|text| flat(&text.parse().unwrap()));
+        assert_eq!(
+            of(&keys),
+            [
+                ["flows[0].bytes", "7", "8"],
+                ["switch.lossless", "-", "[3]"],
+                ["switch.threshold.alpha", "1/2", "-"],
+            ]
+        );
+    }
+
+    #[test]
+    fn many_entries_of_a_list_have_one_row() {
+        let row = |key: String, value: &str| vec![key, value.to_owned(), "2".to_owned()];
+        let mut rows: Vec<_> =
+            (0..9).map(|flow| row(format!("flows[{flow}].bytes"), "1")).collect();
+        rows.push(row("switch.buffer".into(), &"7".repeat(30)));
+        let short = shortened(rows, 2);
+        assert_eq!(short[0][1], format!("{}…", "7".repeat(23)));
+        assert_eq!(short[1], ["flows, keys that differ", "9", "9"]);
+        assert_eq!(short.len(), 2);
+    }
+}
