@@ -26,6 +26,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chart;
 pub mod check;
 mod claim;
 pub mod commands;
@@ -50,6 +51,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+pub use chart::{Chart, draw};
 pub use claim::{Bound, Claim, Criterion, Expected, Verdict, View};
 pub use discordant::Discordant;
 pub use estimate::{Estimate, Statistic, Value};
@@ -100,6 +102,8 @@ pub struct Figure {
     pub claims: Vec<Claim>,
     /// Choices of the run that [`check`] repeats: the first run with these choices, which should be cheap.
     pub check: Vec<Choice>,
+    /// Layout of the picture.
+    pub chart: Chart,
 }
 
 /// A number of a run.
@@ -154,6 +158,16 @@ impl Paper {
         let name = path.file_name().and_then(|name| name.to_str());
         let text = name.and_then(|name| self.folder.text(name));
         text.map(str::to_owned).ok_or(io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Quantity {
+    /// Returns the name of the quantity's column in committed tables.
+    pub fn column(&self) -> String {
+        match self.unit.name() {
+            "" => self.name.clone(),
+            unit => format!("{}, {unit}", self.name),
+        }
     }
 }
 
