@@ -29,6 +29,8 @@ pub struct Chart {
     quantities: Option<Vec<String>>,
     /// Choices to show, by axis. Default: all.
     only: BTreeMap<String, Vec<String>>,
+    /// Label of the x axis. Default: the axis, and the unit of its choices.
+    x_label: Option<String>,
     /// Logarithmic x axis.
     log_x: bool,
     /// Logarithmic axis of quantities. Default: true if the values are positive and span a factor of 50.
@@ -186,14 +188,15 @@ impl Cells {
                 });
                 lines[at].points.push((places[place], value));
             }
-            let unit = if unit.is_empty() { unit } else { format!(", {unit}") };
-            let x_label = format!("{}{unit}", self.axes[x]);
-            let log_x = chart.log_x;
+            let named = match &*unit {
+                "" => self.axes[x].clone(),
+                unit => format!("{}, {unit}", self.axes[x]),
+            };
             return Panel::Lines(Lines {
                 title: String::new(),
-                x_label,
+                x_label: chart.x_label.clone().unwrap_or(named),
                 y_label: label,
-                log_x,
+                log_x: chart.log_x,
                 log_y: log,
                 x_ticks: places,
                 series: lines,
@@ -258,12 +261,13 @@ fn comparison(figure: &Figure, claims: &Grid) -> Vec<Panel> {
         let end = rest.iter().position(|row| !of_claim(row) || row[paper] != *text);
         let (own, others) = rest.split_at(end.unwrap_or(rest.len()));
         rest = others;
-        let name = match claim.text.strip_prefix("the same") {
-            Some(same) => format!("{subject}{same}"),
-            None => {
-                subject = claim.text.split(", ").next().unwrap_or_default();
-                claim.text.clone()
-            }
+        let text_of = &claim.text;
+        let rest_of = text_of.strip_prefix("the same").or_else(|| text_of.strip_prefix("likewise"));
+        let name = if let Some(rest) = rest_of {
+            format!("{subject}{rest}")
+        } else {
+            subject = text_of.split(", ").next().unwrap_or_default();
+            text_of.clone()
         };
         if matches!(claim.paper, Expected::Words(_)) {
             continue;

@@ -8,7 +8,7 @@ pub const OURS: &str = "ours, every reading";
 /// A picture.
 #[derive(Debug, Default)]
 pub struct Picture {
-    /// Title for readers that do not see.
+    /// Title for screen readers.
     pub title: String,
     /// Panels, from top to bottom.
     pub panels: Vec<Panel>,

@@ -1,4 +1,10 @@
 //! A picture as an SVG document: fixed width, own background, 13 px text or more.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "positions in a picture may be off by less than a dot"
+)]
 
 mod panel;
 mod scale;
@@ -15,7 +21,7 @@ const MARGIN: f64 = 10.0;
 /// Height of a line of the legend and of text, px.
 const LINE: f64 = 18.0;
 /// Estimated width of a letter of 13 px, px.
-const LETTER: f64 = 6.9;
+const LETTER: f64 = 7.2;
 /// Colours of series, readable on white.
 const COLORS: [&str; 8] =
     ["#2a78d6", "#c27400", "#0a8f6c", "#c8402a", "#9a4fb0", "#1f8596", "#6f6f6f", "#84691a"];
@@ -99,7 +105,10 @@ fn text(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
 
 /// Draws points of one colour.
 fn dots(body: &mut String, points: &[(f64, f64)], color: &str) {
-    let moves: String = points.iter().map(|(x, y)| format!("M{} {}h0", px(*x), px(*y))).collect();
+    let mut moves = String::new();
+    for (x, y) in points {
+        write!(moves, "M{} {}h0", px(*x), px(*y)).expect(FITS);
+    }
     writeln!(
         body,
         "<path d=\"{moves}\" stroke=\"{color}\" stroke-width=\"8\" stroke-linecap=\"round\"/>"

@@ -240,7 +240,7 @@ fn draw(figures: &[&'static Figure], folder: &Path) -> Result<Exit, CommandError
     if drawn.is_empty() {
         return Err(missing(figures, folder));
     }
-    let text = drawn.iter().map(|file| format!("{file}\n")).collect::<String>();
+    let text = drawn.join("\n") + "\n";
     Ok(super::answer(&text, &json!({ "pictures": drawn }), Exit::Success))
 }
 
