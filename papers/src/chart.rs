@@ -208,7 +208,7 @@ impl Cells {
             Row { label: (*choice).to_owned(), marks: here.map(mark).collect() }
         };
         let rows = choices.iter().enumerate().map(row).filter(|row| !row.marks.is_empty());
-        Panel::Rows(Rows { title: String::new(), label, log, rows: rows.collect() })
+        Panel::Rows(Rows { title: String::new(), label, log, names: rows.collect() })
     }
 }
 
@@ -292,7 +292,7 @@ fn comparison(figure: &Figure, claims: &Grid) -> Vec<Panel> {
     let panel = |(unit, rows): (String, Vec<Row>)| {
         let label = if unit.is_empty() { "value".to_owned() } else { unit };
         let title = "Claims with a number: paper and ours".to_owned();
-        Panel::Rows(Rows { title, label, log: false, rows })
+        Panel::Rows(Rows { title, label, log: false, names: rows })
     };
     units.into_iter().map(panel).collect()
 }

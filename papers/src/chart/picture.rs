@@ -61,7 +61,7 @@ pub struct Rows {
     /// Logarithmic axis.
     pub log: bool,
     /// Names with their marks, from top to bottom.
-    pub rows: Vec<Row>,
+    pub names: Vec<Row>,
 }
 
 /// A name with its marks.
@@ -116,7 +116,7 @@ impl Picture {
             match panel {
                 Panel::Lines(lines) => lines.series.iter().for_each(|it| add(&*it.name)),
                 Panel::Rows(rows) => {
-                    let marks = rows.rows.iter().flat_map(|row| &row.marks);
+                    let marks = rows.names.iter().flat_map(|row| &row.marks);
                     marks.filter_map(|mark| mark.series.as_deref()).for_each(&mut add);
                 }
             }
@@ -129,7 +129,7 @@ impl Picture {
         let of_paper = |panel: &Panel| match panel {
             Panel::Lines(_) => false,
             Panel::Rows(rows) => {
-                rows.rows.iter().flat_map(|row| &row.marks).any(|mark| mark.series.is_none())
+                rows.names.iter().flat_map(|row| &row.marks).any(|mark| mark.series.is_none())
             }
         };
         self.panels.iter().any(of_paper)

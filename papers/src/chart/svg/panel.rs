@@ -104,19 +104,19 @@ pub fn rows(body: &mut String, rows: &Rows, series: &[&str], top: f64) -> f64 {
     let mut y = top + LINE;
     text(body, (MARGIN, y), "start", &title);
     y += 10.0;
-    let longest = rows.rows.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
+    let longest = rows.names.iter().map(|row| row.label.chars().count()).max().unwrap_or(0);
     let names = (longest as f64 * LETTER + 8.0).clamp(NAMES.0, NAMES.1);
     let (start, end) = (names + MARGIN, WIDTH - 30.0);
-    let marks = || rows.rows.iter().flat_map(|row| &row.marks);
+    let marks = || rows.names.iter().flat_map(|row| &row.marks);
     let values: Vec<f64> = marks().flat_map(|it| [it.value.low(), it.value.high()]).collect();
     let to_x = Scale::new(&values, rows.log, (start, end));
     let labels: Vec<Vec<String>> =
-        rows.rows.iter().map(|row| wrap(&row.label, (names / LETTER) as usize)).collect();
+        rows.names.iter().map(|row| wrap(&row.label, (names / LETTER) as usize)).collect();
     let height = |row: &Row, label: &[String]| {
         let apart = places(row).into_iter().max().unwrap_or(0) as f64 * APART;
         (label.len() as f64 * LINE).max(apart + LINE) + ROW
     };
-    let all: f64 = rows.rows.iter().zip(&labels).map(|(row, label)| height(row, label)).sum();
+    let all: f64 = rows.names.iter().zip(&labels).map(|(row, label)| height(row, label)).sum();
     let bottom = y + all;
     let mut grid = String::new();
     for value in to_x.ticks(7.0) {
@@ -127,7 +127,7 @@ pub fn rows(body: &mut String, rows: &Rows, series: &[&str], top: f64) -> f64 {
     strokes(body, &grid, GRID, 1.0);
     strokes(body, &format!("M{} {}H{}", px(start), px(bottom), px(end)), "#888", 1.0);
     let mut drawn: Vec<(String, Vec<(f64, f64)>)> = vec![Default::default(); series.len()];
-    for (row, label) in rows.rows.iter().zip(&labels) {
+    for (row, label) in rows.names.iter().zip(&labels) {
         let height = height(row, label);
         let middle = y + height / 2.0;
         let first = middle - (label.len() as f64 - 1.0) * LINE / 2.0 + 4.0;
