@@ -15,7 +15,8 @@
 //!
 //! 1. A figure: its sweep in `scenarios/PAPER/`, its file in `scenarios/PAPER/figures/` and its name in `paper.toml`.
 //!    `xoff reproduce PAPER FIGURE --write-check scenarios/PAPER/check.csv` writes its check. Its tables are copied from
-//!    the results' folder to `docs/reproduction/PAPER/`; `docs/reproduction/README.md` has the rules.
+//!    the results' folder to `docs/reproduction/PAPER/`, and `--draw` draws its picture beside them (`chart.rs`);
+//!    `docs/reproduction/README.md` has the rules.
 //! 2. A paper: a folder in `scenarios/` with `paper.toml` and its figures; code only for numbers that no table
 //!    has (3). README.md and
 //!    `docs/reproduction/README.md` list the papers.
