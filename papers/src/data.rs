@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::shipped::Folder;
 use super::source::QuantityKeys;
-use super::{Choice, Claim, Criterion, Expected, Figure, Paper, Quantity, Unit, View, check};
+use super::{
+    Chart, Choice, Claim, Criterion, Expected, Figure, Paper, Quantity, Unit, View, check,
+};
 
 /// `paper.toml`.
 #[derive(Debug, Deserialize)]
@@ -46,6 +48,8 @@ struct FigureKeys {
     quantities: Vec<String>,
     #[serde(default)]
     check: BTreeMap<String, String>,
+    #[serde(default)]
+    chart: Chart,
     /// Keys of all claims.
     #[serde(default)]
     common: ClaimKeys,
@@ -134,6 +138,7 @@ fn figure(name: &str, keys: FigureKeys, paper: &PaperKeys) -> Result<Figure, Str
         quantities,
         claims: Vec::new(),
         check: keys.check.into_iter().collect(),
+        chart: keys.chart,
     };
     let mut leaves = Vec::new();
     for claim in keys.claims {

@@ -15,7 +15,8 @@
 //!
 //! 1. A figure: its sweep in `scenarios/PAPER/`, its file in `scenarios/PAPER/figures/` and its name in `paper.toml`.
 //!    `xoff reproduce PAPER FIGURE --write-check scenarios/PAPER/check.csv` writes its check. Its tables are copied from
-//!    the results' folder to `docs/reproduction/PAPER/`; `docs/reproduction/README.md` has the rules.
+//!    the results' folder to `docs/reproduction/PAPER/`, and `--draw` draws its picture beside them (`chart.rs`);
+//!    `docs/reproduction/README.md` has the rules.
 //! 2. A paper: a folder in `scenarios/` with `paper.toml` and its figures; code only for numbers that no table
 //!    has (3). README.md and
 //!    `docs/reproduction/README.md` list the papers.
@@ -26,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chart;
 pub mod check;
 mod claim;
 pub mod commands;
@@ -50,6 +52,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+pub use chart::{Chart, draw};
 pub use claim::{Bound, Claim, Criterion, Expected, Verdict, View};
 pub use discordant::Discordant;
 pub use estimate::{Estimate, Statistic, Value};
@@ -100,6 +103,8 @@ pub struct Figure {
     pub claims: Vec<Claim>,
     /// Choices of the run that [`check`] repeats: the first run with these choices, which should be cheap.
     pub check: Vec<Choice>,
+    /// Layout of the picture.
+    pub chart: Chart,
 }
 
 /// A number of a run.
@@ -154,6 +159,16 @@ impl Paper {
         let name = path.file_name().and_then(|name| name.to_str());
         let text = name.and_then(|name| self.folder.text(name));
         text.map(str::to_owned).ok_or(io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Quantity {
+    /// Returns the name of the quantity's column in committed tables.
+    pub fn column(&self) -> String {
+        match self.unit.name() {
+            "" => self.name.clone(),
+            unit => format!("{}, {unit}", self.name),
+        }
     }
 }
 

@@ -66,6 +66,7 @@ pub static FIGURE: LazyLock<Figure> = LazyLock::new(|| {
             },
         ],
         check: vec![large()],
+        chart: crate::Chart::default(),
     }
 });
 

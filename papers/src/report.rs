@@ -91,7 +91,7 @@ pub fn rendered(
 }
 
 /// Returns the names of the figure's tables: of its claims, and of its cells.
-fn files(figure: &Figure) -> [String; 2] {
+pub fn files(figure: &Figure) -> [String; 2] {
     ["claims.csv", "csv"].map(|end| format!("{}.{end}", figure.name))
 }
 
@@ -123,7 +123,8 @@ fn figure(call: &Call<'_>, outcome: &Outcome) -> String {
     text
 }
 
-const FITS: &str = "a String takes every write";
+/// Reason why writing into a text does not fail.
+pub const FITS: &str = "a String takes every write";
 
 fn line(text: &mut String, content: &str) {
     writeln!(text, "{content}").expect(FITS);
@@ -155,11 +156,7 @@ fn cells(outcome: &Outcome) -> Grid {
     let axes = shown_axes(outcome);
     let mut header: Vec<String> = axes.iter().map(|axis| outcome.axes[*axis].clone()).collect();
     for quantity in quantities.iter().map(|number| &outcome.figure.quantities[*number]) {
-        let unit = match quantity.unit.name() {
-            "" => String::new(),
-            unit => format!(", {unit}"),
-        };
-        header.push(format!("{}{unit}", quantity.name));
+        header.push(quantity.column());
         if !quantity.source.is_compared() {
             continue;
         }

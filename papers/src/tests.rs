@@ -7,7 +7,7 @@ use results::query::{Condition, Query, Scalar, Values};
 use scenario::Scenario;
 use sweep::{Plan, Sweep, SweepOptions};
 
-use super::{Choice, Source, check, names, papers};
+use super::{Choice, Source, check, draw, names, papers};
 
 fn plan(paper: &super::Paper, name: &str, scale: Option<&str>) -> Plan {
     let path = format!("{}/{name}.toml", paper.name);
@@ -110,6 +110,26 @@ fn what_a_check_repeats_is_committed() {
             paper.name
         );
         assert!(figures.zip(quantities).eq(expected), "{help}");
+    }
+}
+
+/// `XOFF_WRITE_DOCS=1 cargo test -p papers --lib committed_pictures` draws them anew.
+#[test]
+fn committed_pictures_are_those_of_the_committed_tables() {
+    for paper in papers() {
+        let folder = Path::new("../docs/reproduction").join(paper.name);
+        for figure in &paper.figures {
+            let drawn = draw(figure, &folder).unwrap().expect("the figure's table is committed");
+            let name = format!("{}/{}", paper.name, figure.name);
+            assert!(drawn.len() < 30_000, "{name}: {} bytes; show less: `chart`", drawn.len());
+            let file = folder.join(format!("{}.svg", figure.name));
+            if std::env::var_os("XOFF_WRITE_DOCS").is_some() {
+                std::fs::write(&file, &drawn).unwrap();
+            }
+            let committed = std::fs::read_to_string(&file).unwrap_or_default();
+            let help = format!("xoff reproduce {} {} --draw {folder:?}", paper.name, figure.name);
+            assert!(committed == drawn, "{name} is out of date: {help}");
+        }
     }
 }
 

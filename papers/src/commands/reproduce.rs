@@ -56,6 +56,9 @@ pub struct Arguments {
     /// `docs/reproduction/PAPER` of xoff's sources. Runs nothing.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scale", "seeds", "jobs", "out", "list", "tables", "check", "write_check"])]
     render: Option<PathBuf>,
+    /// Draws an SVG picture of each figure from a folder of CSV tables, as for --render, into this folder. Runs nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scale", "seeds", "jobs", "out", "list", "tables", "check", "write_check", "render"])]
+    draw: Option<PathBuf>,
 }
 
 /// Name of the scale of smaller versions.
@@ -93,6 +96,9 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let exit = figures(arguments).and_then(|figures| {
         if let Some(folder) = &arguments.render {
             return render(arguments.paper, &figures, folder);
+        }
+        if let Some(folder) = &arguments.draw {
+            return draw(&figures, folder);
         }
         let plans = plans(arguments, figures)?;
         match arguments {
@@ -214,11 +220,34 @@ fn render(
     let text = report::rendered(&call, figures, folder)
         .map_err(|error| CommandError::Text(error.to_string()))?;
     if text.is_empty() {
-        let names: Vec<&str> = figures.iter().map(|figure| &*figure.name).collect();
-        let (folder, names) = (folder.display(), names.join(", "));
-        return Err(CommandError::Text(format!("{folder} has no table of {names}")));
+        return Err(missing(figures, folder));
     }
     Ok(super::answer(&text, &json!({ "markdown": text }), Exit::Success))
+}
+
+/// Draws the pictures of a folder of tables.
+fn draw(figures: &[&'static Figure], folder: &Path) -> Result<Exit, CommandError> {
+    let mut drawn = Vec::new();
+    for figure in figures {
+        let picture =
+            crate::draw(figure, folder).map_err(|error| CommandError::Text(error.to_string()))?;
+        if let Some(picture) = picture {
+            let file = folder.join(format!("{}.svg", figure.name));
+            write(&file, &picture)?;
+            drawn.push(file.display().to_string());
+        }
+    }
+    if drawn.is_empty() {
+        return Err(missing(figures, folder));
+    }
+    let text = drawn.join("\n") + "\n";
+    Ok(super::answer(&text, &json!({ "pictures": drawn }), Exit::Success))
+}
+
+/// Returns the error of a folder without tables of the figures.
+fn missing(figures: &[&'static Figure], folder: &Path) -> CommandError {
+    let names: Vec<&str> = figures.iter().map(|figure| &*figure.name).collect();
+    CommandError::Text(format!("{} has no table of {}", folder.display(), names.join(", ")))
 }
 
 /// Runs a figure. Returns its outcome, and true if the user interrupted it.
