@@ -20,7 +20,7 @@ a link's rate or the base RTT. `capture.pcapng` has one interface per captured w
 emulated nanoseconds as time stamps.
 `manifest.json` is the last file to appear: a folder that has it is whole.
 
-[notebooks.md](notebooks.md) has ten lines of pandas or polars for each figure that papers plot.
+[notebooks.md](../notebooks.md) has ten lines of pandas or polars for each figure that papers plot.
 
 ## Formats of tables
 

@@ -8,6 +8,7 @@ pub mod graph;
 pub mod import;
 pub mod init;
 pub mod inspect;
+#[cfg(not(all(feature = "import", feature = "live", feature = "papers", feature = "selftest")))]
 mod left_out;
 pub mod man;
 pub mod run;

@@ -6,6 +6,7 @@ use terminal::Complaint;
 
 use super::Exit;
 use section::Section;
+pub use section::markdown;
 
 /// Arguments of `xoff schema`.
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,6 @@
 //! Tests that documents and messages match the code.
 
+mod links;
 mod reference;
 
 use std::fs;

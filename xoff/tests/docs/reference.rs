@@ -1,37 +1,28 @@
 //! The pages of `docs/reference`, made from what declares tables, keys and commands.
 
-mod keys;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
 
 use clap::CommandFactory;
+use xoff::commands::schema::markdown;
 use xoff::commands::{Arguments, command};
 
 /// Longest page, in bytes.
-const LONGEST: usize = 15_000;
+const LONGEST: usize = 15 * 1024;
 
 /// Returns all pages by their file names.
 fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     let tables = results::columns_markdown() + &sweep::tables::columns_markdown();
     split(&mut pages, "tables", "Tables and files of results", &tables);
-    split(&mut pages, "keys", "Keys of a scenario", &keys::markdown(&schema("scenario")));
-    split(&mut pages, "sweep-keys", "Keys of a sweep file", &keys::markdown(&schema("sweep")));
+    split(&mut pages, "keys", "Keys of a scenario", &markdown(&scenario::json_schema()));
+    split(&mut pages, "sweep-keys", "Keys of a sweep file", &markdown(&sweep::json_schema()));
     pages.insert("exit-codes.md".to_owned(), exit_codes());
     let index = index(&pages);
     pages.insert("README.md".to_owned(), index);
     pages
-}
-
-fn schema(of: &str) -> serde_json::Value {
-    let text = match of {
-        "sweep" => sweep::schema(),
-        _ => scenario::schema(),
-    };
-    serde_json::from_str(&text).expect("a schema is JSON")
 }
 
 /// Splits a text before second-level headings into pages of at most [`LONGEST`] bytes.
@@ -78,7 +69,7 @@ fn index(pages: &BTreeMap<String, String>) -> String {
     let mut text = String::from(
         "# Reference\n\nThese pages are generated from the sources that declare keys, tables and commands \
          (`XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs`).\n\n\
-         `xoff schema` prints the keys as JSON Schema, for editors; `xoff COMMAND --help` and `xoff man` describe the \
+         `xoff schema` prints the keys as JSON Schema, for editors; `xoff run --help` and `xoff man` describe the \
          commands. [live-monitoring.md](../live-monitoring.md) lists the metrics of a live fabric.\n\n\
          | page | sections |\n| --- | --- |\n",
     );
@@ -99,7 +90,7 @@ fn index(pages: &BTreeMap<String, String>) -> String {
 }
 
 /// Anchor of a heading, as GitHub and mdBook make it.
-fn anchor(heading: &str) -> String {
+pub fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|it| it.is_alphanumeric() || " -_".contains(*it));
     kept.map(|it| if it == ' ' { '-' } else { it.to_ascii_lowercase() }).collect()
 }

@@ -26,8 +26,8 @@ const OBSERVED: [&str; 10] = [
     "results.thresholds=true",
     "results.throughput={interval=\"20us\"}",
 ];
-/// Committed files that the sources generate.
-const GENERATED: [&str; 1] = ["docs/results.md"];
+/// Folder of the committed pages that the sources generate.
+const GENERATED: &str = "docs/reference";
 /// Lines of `summary.json` that depend on the machine.
 const OF_THE_MACHINE: [&str; 3] = ["\"threads\":", "\"wall_seconds\":", "\"cpu_seconds\":"];
 
@@ -59,9 +59,12 @@ pub fn take(xoff: &Path) -> Result<Record> {
         eprintln!("{paper}");
         probes.paper(&paper)?;
     }
-    for file in GENERATED.into_iter().chain([ebpf::COMMITTED]) {
-        let bytes = std::fs::read(workspace::root().join(file)).context(file)?;
-        probes.note(&format!("files/{file}"), &bytes)?;
+    let files = workspace::files()?;
+    let pages = files.iter().filter(|file| file.starts_with(GENERATED));
+    for file in pages.map(PathBuf::as_path).chain([Path::new(ebpf::COMMITTED)]) {
+        let name = file.display().to_string();
+        let bytes = std::fs::read(workspace::root().join(file)).with_context(|| name.clone())?;
+        probes.note(&format!("files/{name}"), &bytes)?;
     }
     Ok(probes.record)
 }

@@ -1,8 +1,11 @@
 //! A section of a JSON Schema, as text.
 
+mod markdown;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+pub use markdown::markdown;
 use scenario::document::suggestion;
 use serde_json::{Map, Value};
 
