@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::{privilege, process, workspace};
 
 const SCENARIO: &str = "scenarios/victim.toml";
-/// What the demo needs of `xoff`: an empty clone builds it in half the time of the whole.
+/// Features of `xoff` that the demo needs.
 pub const FEATURES: [&str; 3] = ["--no-default-features", "--features", "kernel"];
 /// The label of the flow that the demo is about.
 const VICTIM: &str = "victim";

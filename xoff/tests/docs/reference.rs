@@ -69,7 +69,7 @@ fn index(pages: &BTreeMap<String, String>) -> String {
     let mut text = String::from(
         "# Reference\n\nThese pages are generated from the sources that declare keys, tables and commands \
          (`XOFF_WRITE_DOCS=1 cargo test -p xoff --test docs`).\n\n\
-         `xoff schema` prints the keys as JSON Schema, for editors; `xoff run --help` and `xoff man` describe the \
+         `xoff schema` prints the keys as JSON Schema, for editors; the option `--help` and `xoff man` describe the \
          commands. [live-monitoring.md](../live-monitoring.md) lists the metrics of a live fabric.\n\n\
          | page | sections |\n| --- | --- |\n",
     );
