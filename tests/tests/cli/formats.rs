@@ -1,7 +1,8 @@
 //! `--format`: tables as CSV or Parquet, and their readers.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::time::SystemTime;
 
 use tests::command::{Finished, ScenarioFolder, finish, shipped, xoff};
 
@@ -25,13 +26,19 @@ fn what_reads_results_reads_both_formats() {
         let out = folder.path(&format!("{format}/incast"));
         let more = ["--set", "results.explain=true", "--format", format];
         run(&scenario, &out, &more).assert_code(0);
-        let manifest = fs::read_to_string(format!("{out}/manifest.json")).expect("a manifest");
+        let path = format!("{out}/manifest.json");
+        let manifest = fs::read_to_string(&path).expect("a manifest");
         assert!(manifest.contains(&format!("\"tables\": \"{format}\"")), "{manifest}");
         assert!(Path::new(&out).join(format!("flows.{format}")).exists());
         let inside = folder.path(format);
+        // A report has a run's command and the date of its manifest, too.
+        let file = File::options().write(true).open(path).expect("a manifest");
+        file.set_modified(SystemTime::UNIX_EPOCH).expect("a file of ours");
         let page = folder.path(&format!("{format}.html"));
         printed(&["report", "incast", "--out", &page], &inside);
-        (fs::read(page).expect("a report"), printed(&["explain", "incast"], &inside))
+        let page = fs::read_to_string(page).expect("a report");
+        assert!(page.contains("1970-01-01") && page.contains(&format!("--format {format}")));
+        (page.replace(format, "FORMAT"), printed(&["explain", "incast"], &inside))
     });
     let [csv, parquet] = formats;
     assert!(csv.0 == parquet.0, "the reports differ");
