@@ -71,9 +71,10 @@ impl BufferSeries {
         self.hold_until(end);
         let busy = |peak: &BufferLevel| peak.total.0 > 0;
         let first = self.peaks.iter().position(busy)?;
-        // A tail that is lower than any bar would squeeze the rest.
-        let highest = self.peak().total.0;
-        let last = self.peaks.iter().rposition(|it| it.total.0 > highest / Self::LOWEST)?;
+        // A tail that is lower than any bar would squeeze the rest, unless bytes stay in the buffer.
+        let is_empty_at_end = self.peaks.last().is_none_or(|it| it.total.0 == 0);
+        let lowest = if is_empty_at_end { self.peak().total.0 / Self::LOWEST } else { 0 };
+        let last = self.peaks.iter().rposition(|it| it.total.0 > lowest)?;
         let (from, to) = (first as u64 * self.span_ns, (last as u64 + 1) * self.span_ns);
         let spans = last - first + 1;
         let pieces = (0..columns).map(|column| {

@@ -18,6 +18,7 @@ impl<'a> Scaled<'a> {
     /// Makes the horizontal axis of a chart.
     pub fn x(chart: &'a Chart) -> Self {
         let points = chart.series.iter().flat_map(|it| it.points.iter().map(|point| point.0));
+        let points = points.chain(chart.x.ticks.iter().map(|tick| tick.0));
         let ends = match chart.y.scale {
             Scale::Names(_) => intervals(chart),
             _ => Vec::new(),
@@ -58,7 +59,7 @@ impl<'a> Scaled<'a> {
                 ticks::log_ends(low, high)
             };
         } else if !axis.ticks.is_empty() {
-            let room = ((high - low) * 0.04).max(f64::MIN_POSITIVE);
+            let room = if high > low { (high - low) * 0.04 } else { (low.abs() * 0.05).max(0.5) };
             (low, high) = (low - room, high + room);
         } else {
             (low, high) = (low.min(0.0), high.max(0.0));

@@ -128,7 +128,10 @@ impl Sweep {
 
     /// Returns the keys of metrics that are zero in all cells.
     pub fn zeros(&self) -> BTreeSet<&str> {
-        let zero = |metric: &&Metric| metric.values.iter().all(|value| value.mean == 0.0);
+        let zero = |metric: &&Metric| {
+            metric.values.len() == self.cells.len()
+                && metric.values.iter().all(|value| value.mean == 0.0)
+        };
         self.metrics.iter().filter(zero).map(|metric| &*metric.key).collect()
     }
 }

@@ -38,6 +38,8 @@ struct Subject<'a> {
     key: &'a str,
     /// Names of switches, and their metrics. A metric of the whole fabric has an empty name.
     parts: Vec<(&'a str, &'a Metric)>,
+    /// Number of switches that the chart leaves out.
+    left_out: usize,
 }
 
 /// Returns the charts of a sweep, and sentences on metrics without a chart, in HTML.
@@ -80,13 +82,14 @@ fn subjects(sweep: &Sweep) -> (Vec<Subject<'_>>, Vec<&str>, Vec<&str>) {
         let key =
             switch.map_or(&*metric.key, |name| &metric.key[..metric.key.len() - name.len() - 1]);
         let is_equal = |a: &Value, b: &Value| a.mean.total_cmp(&b.mean).is_eq();
-        let is_constant = metric.values.iter().all(|value| is_equal(value, &metric.values[0]));
+        let is_constant = metric.values.len() == sweep.cells.len()
+            && metric.values.iter().all(|value| is_equal(value, &metric.values[0]));
         if switch.is_none() && sweep.cells.len() > 1 && is_constant {
             constant.push(key);
             continue;
         }
         let at = *places.entry(key).or_insert_with(|| {
-            subjects.push(Subject { key, parts: Vec::new() });
+            subjects.push(Subject { key, parts: Vec::new(), left_out: 0 });
             subjects.len() - 1
         });
         subjects[at].parts.push((switch.unwrap_or_default(), metric));
@@ -94,6 +97,7 @@ fn subjects(sweep: &Sweep) -> (Vec<Subject<'_>>, Vec<&str>, Vec<&str>) {
     let peak = |metric: &Metric| metric.values.iter().fold(0.0, |most: f64, it| most.max(it.mean));
     for subject in &mut subjects {
         subject.parts.sort_by(|a, b| peak(b.1).total_cmp(&peak(a.1)));
+        subject.left_out = subject.parts.len().saturating_sub(SWITCHES);
         subject.parts.truncate(SWITCHES);
     }
     (subjects, zeros.into_iter().collect(), constant)
@@ -119,6 +123,7 @@ fn chart(sweep: &Sweep, subject: &Subject<'_>, id: &str) -> Chart {
         value.scale = Scale::Log;
     }
     let id = format!("{id}-{}", subject.key.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+    let over_names = over.is_none();
     let (x, y, mut series) = match over {
         Some((place, axis, numbers)) => {
             (axis_of(axis, numbers), value, lines(sweep, subject, (place, numbers)))
@@ -128,6 +133,12 @@ fn chart(sweep: &Sweep, subject: &Subject<'_>, id: &str) -> Chart {
             (value, Axis::names("cell", rows), dots(sweep, subject))
         }
     };
+    if subject.left_out > 0 {
+        about += &format!(" {} more switches, with lower peaks, are left out.", subject.left_out);
+    }
+    if over_names && sweep.cells.len() > ROWS {
+        about += &format!(" {} more cells are left out.", sweep.cells.len() - ROWS);
+    }
     let mut panels: Vec<String> = Vec::new();
     for series in &series {
         if !panels.contains(&series.panel) {
