@@ -113,9 +113,10 @@ impl<'a> Scaled<'a> {
         let label = &self.axis.label;
         let is_round = self.axis.ticks.is_empty() && !matches!(self.axis.scale, Scale::Names(_));
         // Ticks of a logarithmic axis have units of their own.
-        let unit = match is_round && !self.is_log {
-            true => self.axis.unit.multiple(self.low.abs().max(self.high.abs())).1,
-            false => "",
+        let unit = if is_round && !self.is_log {
+            self.axis.unit.multiple(self.low.abs().max(self.high.abs())).1
+        } else {
+            ""
         };
         match unit {
             "" => label.clone(),

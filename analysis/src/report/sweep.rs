@@ -61,7 +61,7 @@ impl Sweep {
         let place = |column: &str| table.place_of(column);
         let metric = place("metric")?;
         let n = place("n")?;
-        let troubled = [(place("incomplete")?, "incomplete"), (place("deadlock")?, "deadlocked")];
+        let states = [(place("incomplete")?, "incomplete"), (place("deadlock")?, "deadlocked")];
         let [mean, low, high] = [place("mean")?, place("ci95_low")?, place("ci95_high")?];
         // The columns before the metric are the axes.
         let keys: Vec<String> = table.columns().iter().take(metric).map(str::to_owned).collect();
@@ -80,7 +80,7 @@ impl Sweep {
                 if let Some(number) = number {
                     cells.push(values.clone());
                     let counts =
-                        troubled.iter().filter(|(place, _)| !["", "0"].contains(&text(*place)));
+                        states.iter().filter(|(place, _)| !["", "0"].contains(&text(*place)));
                     let counts: Vec<_> =
                         counts.map(|(at, what)| format!("{} {what}", text(*at))).collect();
                     if !counts.is_empty() {

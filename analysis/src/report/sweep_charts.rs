@@ -1,6 +1,7 @@
 //! Charts of a sweep: one for each metric, or for each metric of switches.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use super::chart::{Axis, Chart, Scale, Series, Shape};
 use super::page::escaped;
@@ -124,20 +125,19 @@ fn chart(sweep: &Sweep, subject: &Subject<'_>, id: &str) -> Chart {
     }
     let id = format!("{id}-{}", subject.key.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
     let over_names = over.is_none();
-    let (x, y, mut series) = match over {
-        Some((place, axis, numbers)) => {
-            (axis_of(axis, numbers), value, lines(sweep, subject, (place, numbers)))
-        }
-        None => {
-            let rows = (0..sweep.cells.len().min(ROWS)).map(|cell| sweep.cell_name(cell)).collect();
-            (value, Axis::names("cell", rows), dots(sweep, subject))
-        }
+    let (x, y, mut series) = if let Some((place, axis, numbers)) = over {
+        (axis_of(axis, numbers), value, lines(sweep, subject, (place, numbers)))
+    } else {
+        let rows = (0..sweep.cells.len().min(ROWS)).map(|cell| sweep.cell_name(cell)).collect();
+        (value, Axis::names("cell", rows), dots(sweep, subject))
     };
     if subject.left_out > 0 {
-        about += &format!(" {} more switches, with lower peaks, are left out.", subject.left_out);
+        write!(about, " {} more switches, with lower peaks, are left out.", subject.left_out)
+            .expect("a String takes every write");
     }
     if over_names && sweep.cells.len() > ROWS {
-        about += &format!(" {} more cells are left out.", sweep.cells.len() - ROWS);
+        write!(about, " {} more cells are left out.", sweep.cells.len() - ROWS)
+            .expect("a String takes every write");
     }
     let mut panels: Vec<String> = Vec::new();
     for series in &series {
@@ -147,7 +147,8 @@ fn chart(sweep: &Sweep, subject: &Subject<'_>, id: &str) -> Chart {
     }
     if panels.len() > PANELS {
         series.retain(|it| panels[..PANELS].contains(&it.panel));
-        about += &format!(" {} more panels are left out.", panels.len() - PANELS);
+        write!(about, " {} more panels are left out.", panels.len() - PANELS)
+            .expect("a String takes every write");
     }
     Chart { id, title: title.into(), about, x, y, reference: String::new(), series }
 }

@@ -82,10 +82,8 @@ impl Timeline {
         let is_above = longest > whole * 0.45;
         let name_lines = |name: &String| text::lines(name, whole).len();
         let lines = names.iter().map(name_lines).max().filter(|_| is_above).unwrap_or(0);
-        let (above, left) = match is_above {
-            true => (text::LINE * lines as f64, RIGHT / 2.0),
-            false => (0.0, longest + 12.0),
-        };
+        let (above, left) =
+            if is_above { (text::LINE * lines as f64, RIGHT / 2.0) } else { (0.0, longest + 12.0) };
         let row_height = ROW + above;
         let height = row_height * self.rows.len() as f64;
         let inner = whole - left - RIGHT;

@@ -1,6 +1,6 @@
 //! Relative links between documents lead to a file, and their anchors to a heading.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ fn anchors(text: &str) -> Vec<String> {
         is_code ^= line.starts_with("```");
         !is_code && line.starts_with('#')
     });
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let numbered = headings.map(|line| {
         let name = anchor(line.trim_start_matches('#').trim());
         let count = seen.entry(name.clone()).or_default();
