@@ -7,7 +7,6 @@ mod svg;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use results::TableError;
 use serde::Deserialize;
 
 use super::report::{Grid, files};
@@ -45,14 +44,16 @@ const MAX_PANELS: usize = 6;
 /// Min factor between the values of a logarithmic axis.
 const LOG_FACTOR: f64 = 50.0;
 
-/// Draws a figure as an SVG document from the tables of a folder. Returns `None` if the folder has no such tables.
-pub fn draw(figure: &Figure, folder: &Path) -> Result<Option<String>, TableError> {
+/// Draws a figure as an SVG document from the tables of a folder. Returns `None` if the folder has no such tables. An
+/// error names the file of a table that cannot be read, or a name in `[chart]` that the figure does not have.
+pub fn draw(figure: &Figure, folder: &Path) -> Result<Option<String>, String> {
+    let read = |file: &str| Grid::read(folder, file).map_err(|error| error.to_string());
     let [claims, cells] = files(figure);
-    let Some(cells) = Grid::read(folder, &cells)? else { return Ok(None) };
-    let table = Cells::new(figure, cells);
+    let Some(cells) = read(&cells)? else { return Ok(None) };
+    let table = Cells::new(figure, cells).map_err(|why| format!("{}: {why}", figure.name))?;
     let mut picture = Picture { title: figure.title.clone(), ..Picture::default() };
     table.panels(figure, &mut picture);
-    if let Some(claims) = Grid::read(folder, &claims)?.filter(|_| !figure.chart.without_paper) {
+    if let Some(claims) = read(&claims)?.filter(|_| !figure.chart.without_paper) {
         picture.panels.extend(comparison(figure, &claims));
     }
     Ok(Some(svg::document(&picture)))
@@ -69,17 +70,34 @@ struct Cells {
 }
 
 impl Cells {
-    fn new(figure: &Figure, grid: Grid) -> Self {
+    /// Takes the cells that the figure's layout shows.
+    fn new(figure: &Figure, grid: Grid) -> Result<Self, String> {
         let is_axis =
             |name: &&String| !figure.quantities.iter().any(|quantity| quantity.column() == **name);
         let axes: Vec<String> = grid.header.iter().take_while(is_axis).cloned().collect();
+        let chart = &figure.chart;
+        let of_axes = chart.x.iter().chain(chart.panels.iter().flatten()).chain(chart.only.keys());
+        if let Some(name) = of_axes.into_iter().find(|name| !axes.contains(name)) {
+            return Err(format!("[chart] names the axis {name:?}; there are {}", axes.join(", ")));
+        }
+        for (name, choices) in &chart.only {
+            let column = axes.iter().position(|axis| axis == name).unwrap_or_default();
+            let is_there = |choice: &&String| grid.rows.iter().any(|row| row[column] == **choice);
+            if let Some(choice) = choices.iter().find(|choice| !is_there(choice)) {
+                return Err(format!("[chart] names {choice:?}, which {name} does not have"));
+            }
+        }
+        let is_quantity = |name: &&String| figure.quantities.iter().any(|it| it.name == **name);
+        if let Some(name) = chart.quantities.iter().flatten().find(|name| !is_quantity(name)) {
+            return Err(format!("[chart] names {name:?}, which is not a quantity of the figure"));
+        }
         let shown = |row: &Vec<String>| {
             axes.iter().zip(row).all(|(axis, choice)| {
                 figure.chart.only.get(axis).is_none_or(|choices| choices.contains(choice))
             })
         };
         let rows = grid.rows.into_iter().filter(shown).collect();
-        Self { axes, rows, header: grid.header }
+        Ok(Self { axes, rows, header: grid.header })
     }
 
     fn choices(&self, axis: usize) -> Vec<&str> {
@@ -121,7 +139,7 @@ impl Cells {
         alike.then(|| (numbers.iter().map(|(number, _)| *number).collect(), unit.to_owned()))
     }
 
-    /// Adds the panels of the cells.
+    /// Adds the panels of the cells, and counts those for which there is no room.
     fn panels(&self, figure: &Figure, picture: &mut Picture) {
         let chart = &figure.chart;
         let x = self.x(figure);
@@ -148,7 +166,8 @@ impl Cells {
             let Some(column) = self.header.iter().position(|name| *name == label) else { continue };
             for group in &groups {
                 if picture.panels.len() == MAX_PANELS {
-                    return;
+                    picture.left_out += 1;
+                    continue;
                 }
                 let inside = |row: &&Vec<String>| {
                     facets.iter().zip(group).all(|(axis, choice)| row[*axis] == **choice)

@@ -22,10 +22,10 @@ pub const NO_FLOW: u32 = u32::MAX;
 pub const NO_PRIORITY: u8 = u8::MAX;
 
 /// Section of `docs/reference` about the file.
-pub(super) const WIRE_LOG_ABOUT: &str = "Only with `results.explain`; `xoff explain` reads it. Every frame that was put on a wire, and \
-every flow. After eight bytes (`xoffwl`, 0, and the version 1) records of 64 bytes, little-endian, in the order of (`started`, `wire`) \
-but for flows, which come when they complete or at the end. Instants are picoseconds since the run's start, all ones where there is \
-none. In NumPy: `numpy.fromfile(file, dtype=[('started', '<u8'), ('ready', '<u8'), ('ended', '<u8'), ('arrives', '<u8'), ('wire', \
+pub(super) const WIRE_LOG_ABOUT: &str = "Log of all frames sent on wires, and of all flows. Only with `results.explain`; `xoff explain` \
+reads it. After a header of eight bytes (`xoffwl`, 0, version 1) come little-endian records of 64 bytes, ordered by (`started`, `wire`), \
+except that a flow's record comes at the flow's end or at the end of the run. Instants are picoseconds since the run's start; a missing instant \
+has all bits set. In NumPy: `numpy.fromfile(file, dtype=[('started', '<u8'), ('ready', '<u8'), ('ended', '<u8'), ('arrives', '<u8'), ('wire', \
 '<u4'), ('length', '<u4'), ('kind', 'u1'), ('priority', 'u1'), ('queue', 'u1'), ('zero', 'u1'), ('flow', '<u4'), ('words', '<u8', 2)], \
 offset=8)`.";
 
@@ -33,38 +33,41 @@ offset=8)`.";
 pub(super) const WIRE_LOG_FIELDS: &[Key] = &[
     Key {
         name: "started",
-        about: "Start of the transmission. Of a flow: the instant at which its sender got it. Of a dropped packet: the instant of the drop.",
+        about: "Start of the transmission. Flow: instant at which the sender received the request. Dropped packet: instant of the drop.",
     },
     Key {
         name: "ready",
-        about: "Since when only the port, pauses and other frames held it: at a switch when it came in; of data at its host when pace, \
-                window and retransmission let it go. None of ACKs where they are made. Of a PFC frame: when the pauses end that it \
-                begins, unless they are renewed.",
+        about: "Instant from which only the port, pauses and other frames delayed the frame. Switch: arrival of the frame. Data at its host: \
+                pacing, window and retransmission allow the transmission. ACK at the host that creates it: missing. PFC frame: \
+                end of the pauses that the frame starts, unless they are renewed.",
     },
     Key { name: "ended", about: "Instant at which the port was free again." },
     Key {
         name: "arrives",
-        about: "Arrival of the last bit; none if a fault takes the frame. Of a flow: arrival of its last ACK.",
+        about: "Arrival of the last bit; missing if a fault removes the frame. Flow: arrival of the last ACK.",
     },
     Key {
         name: "wire",
-        about: "The wire: its row in `links.csv`, from 0. Of a packet that was dropped where it came in: the wire that it came by.",
+        about: "Row of the wire in `links.csv`, from 0. Packet dropped on arrival: wire on which it arrived.",
     },
     Key { name: "length", about: "Length of the frame in bytes, without FCS." },
     Key {
         name: "kind",
-        about: "0 data, 1 ACK, 2 NAK, 3 CNP, 4 hop control (PFC too), 5 another frame, 6 a flow, 7 a packet that a switch dropped.",
+        about: "0 data, 1 ACK, 2 NAK, 3 CNP, 4 hop control (with PFC), 5 another frame, 6 a flow, 7 a packet that a switch dropped.",
     },
-    Key { name: "priority", about: "Its priority; 255 of a frame that is no packet." },
-    Key { name: "queue", about: "The egress queue that it left, by its number at the port." },
+    Key {
+        name: "priority",
+        about: "Priority of the packet; 255 for control frames without a priority.",
+    },
+    Key { name: "queue", about: "Number of the egress queue at its port." },
     Key {
         name: "flow",
-        about: "Its flow, as in `flows.csv`; all ones of others. Of hop control the low half of the message's first word \
+        about: "Number of the flow, as in `flows.csv`; all bits set for frames without a flow. Hop control: low half of the message's first word \
                 (`HopControl::to_words`).",
     },
     Key {
         name: "words",
-        about: "The first: PSN, sequence number, or of TCP's ACKs what they acknowledge. Of hop control the message's other two words.",
+        about: "First word: PSN or TCP sequence number; for a TCP ACK, the acknowledged number. Hop control: the message's other two words.",
     },
 ];
 

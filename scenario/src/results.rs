@@ -28,8 +28,8 @@ const MAX_CLASSES: usize = 16;
 pub struct Results {
     /// Emulated time between samples in `queues.csv`, above zero. Default "1us".
     pub queue_period: Picos,
-    /// Start of the window that `summary.json` also evaluates separately (`window`), for example after the fabric has
-    /// filled. Whole nanoseconds. Default: the run's start if `to` is given; without both keys there is no window.
+    /// Start of a window, for example after queues have reached their steady state. `summary.json` has results of the
+    /// window (`window`) beside results of the run. Whole nanoseconds. Default: the run's start if `to` is given; without both keys there is no window.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<Picos>,
     /// End of the window, exclusive; after `from`. `stop = "window"` ends the run when all flows that start in the

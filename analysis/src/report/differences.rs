@@ -44,12 +44,36 @@ fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
         let rest = (0..runs).map(|_| String::new());
         rows.push([format!("{more} more keys differ")].into_iter().chain(rest).collect());
     }
-    for value in rows.iter_mut().flat_map(|row| &mut row[1..]) {
-        if value.chars().count() > LETTERS {
-            *value = value.chars().take(LETTERS - 1).chain(['…']).collect();
+    for row in &mut rows {
+        let values = &mut row[1..];
+        let common = common_letters(values);
+        for value in values {
+            let length = value.chars().count();
+            if length <= LETTERS {
+                continue;
+            }
+            // Long values that begin alike are cut in front, too, so that their difference shows.
+            let cut = if common + 1 < LETTERS { 0 } else { common.saturating_sub(LETTERS / 2) };
+            let front = (cut > 0).then_some('…');
+            let room = LETTERS - usize::from(cut > 0);
+            let rest = value.chars().skip(cut);
+            *value = if length - cut > room {
+                front.into_iter().chain(rest.take(room - 1)).chain(['…']).collect()
+            } else {
+                front.into_iter().chain(rest).collect()
+            };
         }
     }
     rows
+}
+
+/// Number of letters with which all long values begin.
+fn common_letters(values: &[String]) -> usize {
+    let mut long = values.iter().filter(|value| value.chars().count() > LETTERS);
+    let Some(first) = long.next() else { return 0 };
+    let alike =
+        |other: &String| first.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    long.map(alike).min().unwrap_or(0)
 }
 
 fn of(runs: &[Keys]) -> Vec<Vec<String>> {
@@ -133,5 +157,9 @@ mod tests {
         assert_eq!(short[0][1], format!("{}…", "7".repeat(23)));
         assert_eq!(short[1], ["flows, keys that differ", "9", "9"]);
         assert_eq!(short.len(), 2);
+        let paths = ["a", "b"].map(|it| format!("/scenarios/dsh/traces/of-racks/{it}.csv"));
+        let row = ["flows[0].list".to_owned()].into_iter().chain(paths).collect();
+        let short = shortened(vec![row], 2);
+        assert_eq!(short[0][1..], ["…es/of-racks/a.csv", "…es/of-racks/b.csv"]);
     }
 }

@@ -23,7 +23,7 @@ impl<'a> Scaled<'a> {
             Scale::Names(_) => intervals(chart),
             _ => Vec::new(),
         };
-        // A time axis ends with the run, and an axis with ticks of its own with the values.
+        // A time axis ends at the end of the run. An axis with given ticks ends at the last of them.
         let is_exact = !chart.x.ticks.is_empty() || chart.x.unit == Unit::Nanoseconds;
         Self::new(&chart.x, &points.collect::<Vec<f64>>(), &ends, is_exact)
     }

@@ -47,7 +47,7 @@ impl Unit {
         }
     }
 
-    /// Writes a value with a unit of its own, such as `20 us`.
+    /// Writes a value with the unit that suits its size, such as `20 us`.
     pub fn write(self, value: f64) -> String {
         let (scale, name) = self.multiple(value);
         let number = plain(value / scale);

@@ -7,10 +7,12 @@ pub struct Measured {
     pub value: f64,
     /// Interval of seeds: 95 % with ten seeds or more, least and largest otherwise.
     pub ends: Option<(f64, f64)>,
+    /// True if the interval has no upper end: some runs ended before they reached a value.
+    pub is_open: bool,
 }
 
 impl Measured {
-    /// Reads `53.1`, `53.1 (52 .. 54.2)` or `53.1 [52, 54.2]`, and ignores the rest. Returns `None` for a text without
+    /// Reads `53.1`, `53.1 (52 .. 54.2)`, `53.1 [52, 54.2]` or `53.1 [52, over 100]`, and ignores the rest. Returns `None` for a text without
     /// such a number, such as `not reached by 100`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -19,12 +21,12 @@ impl Measured {
         let rest = text[value_end..].trim_start();
         let inside = rest.strip_prefix('(').and_then(|it| it.split_once(')'));
         let inside = inside.or_else(|| rest.strip_prefix('[').and_then(|it| it.split_once(']')));
-        let ends = inside.and_then(|(inside, _)| {
-            let (low, high) = inside.split_once(" .. ").or_else(|| inside.split_once(", "))?;
-            let end = |text: &str| text.trim().trim_start_matches("over ").parse().ok();
-            Some((end(low)?, end(high)?))
-        });
-        Some(Self { value, ends })
+        let ends = inside
+            .and_then(|(inside, _)| inside.split_once(" .. ").or_else(|| inside.split_once(", ")));
+        let is_open = ends.is_some_and(|(_, high)| high.trim().starts_with("over "));
+        let end = |text: &str| text.trim().trim_start_matches("over ").parse().ok();
+        let ends = ends.and_then(|(low, high)| Some((end(low)?, end(high)?)));
+        Some(Self { value, ends, is_open })
     }
 
     /// Reads one number, or the two of `18.5 (18.3 .. 18.9) to 77 (75.7 .. 78.5) %`.
@@ -83,7 +85,8 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in rows {
-            let expected = expected.map(|(value, ends)| Measured { value, ends });
+            let is_open = text.contains(", over ");
+            let expected = expected.map(|(value, ends)| Measured { value, ends, is_open });
             assert_eq!(Measured::parse(text), expected, "{text}");
         }
         let both = Measured::parse_all("18.5 (18.3 .. 18.9) to 77 (75.7 .. 78.5) %");

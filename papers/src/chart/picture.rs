@@ -12,6 +12,8 @@ pub struct Picture {
     pub title: String,
     /// Panels, from top to bottom.
     pub panels: Vec<Panel>,
+    /// Number of panels for which there was no room.
+    pub left_out: usize,
 }
 
 /// A panel.
@@ -90,7 +92,7 @@ impl Mark {
 
     /// Makes a mark of the paper's number.
     pub const fn paper(value: f64) -> Self {
-        Self { series: None, value: Measured { value, ends: None } }
+        Self { series: None, value: Measured { value, ends: None, is_open: false } }
     }
 }
 

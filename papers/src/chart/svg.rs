@@ -40,9 +40,9 @@ pub fn document(picture: &Picture) -> String {
         let height = match (first, rest.first()) {
             (Panel::Lines(left), Some(Panel::Lines(right))) => {
                 let half = WIDTH / 2.0;
-                panel::lines(&mut body, left, &series, (0.0, y, half));
                 panels = &rest[1..];
-                panel::lines(&mut body, right, &series, (half, y, half))
+                let left = panel::lines(&mut body, left, &series, (0.0, y, half));
+                left.max(panel::lines(&mut body, right, &series, (half, y, half)))
             }
             (Panel::Lines(lines), _) => {
                 panels = rest;
@@ -54,6 +54,11 @@ pub fn document(picture: &Picture) -> String {
             }
         };
         y += height;
+    }
+    if picture.left_out > 0 {
+        y += LINE;
+        let left_out = format!("{} more panels are in the table (CSV).", picture.left_out);
+        text(&mut body, (MARGIN, y), "start", &left_out);
     }
     let height = y + MARGIN;
     format!(

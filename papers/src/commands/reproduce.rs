@@ -229,8 +229,7 @@ fn render(
 fn draw(figures: &[&'static Figure], folder: &Path) -> Result<Exit, CommandError> {
     let mut drawn = Vec::new();
     for figure in figures {
-        let picture =
-            crate::draw(figure, folder).map_err(|error| CommandError::Text(error.to_string()))?;
+        let picture = crate::draw(figure, folder).map_err(CommandError::Text)?;
         if let Some(picture) = picture {
             let file = folder.join(format!("{}.svg", figure.name));
             write(&file, &picture)?;

@@ -9,9 +9,9 @@ tables! {
     /// 2048 are exact, larger values too low by less than 1/1024 (0.1 %).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DistributionRow in "distributions.csv" {
-        /// `switch-headroom`: each local maximum of the headroom in use in a switch, in 1/10000 of all headroom that it
-        /// reserves, with adaptive headroom before the first measurement (a maximum is passed when the use falls, or
-        /// the run ends). `port-headroom`: local maxima of the headroom in use at a port, in 1/10000 of the reserve of
+        /// `switch-headroom`: local maxima of the headroom in use in a switch, in 1/10000 of the headroom that the switch
+        /// reserves (with adaptive headroom: reserves before the first measurement). A maximum counts when the use
+        /// falls, or at the end of the run. `port-headroom`: local maxima of the headroom in use at a port, in 1/10000 of the reserve of
         /// all its ingress queues. `queue-headroom`: local maxima of the headroom in use by an ingress queue, in
         /// 1/10000 of its reserve, or under DSH of its port's insurance headroom. `queues-off`: lossless ingress queues
         /// of a switch in state OFF, weighted by the time for which the switch's headroom is in use; `port-queues-off`:

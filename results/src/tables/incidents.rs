@@ -14,7 +14,7 @@ tables! {
         pub time: Nanos as time_ns,
         /// Switch or host that dropped it, or wire that lost it.
         pub node: &'a str,
-        /// Ingress port; empty where there is none.
+        /// Ingress port; empty for a frame that a host or a wire has lost.
         pub port: Option<u16>,
         /// Priority; empty where it was not known.
         pub priority: Option<u8>,
@@ -110,8 +110,8 @@ tables! {
         /// Instant at which the cycle closed: the latest reception of one of its PAUSE frames (of queues or ports), or
         /// the latest arrival of one of the packets for which its queues wait.
         pub onset: Nanos as onset_ns,
-        /// Instant of the proof that the cycle is a deadlock: every packet in the ingress queues that pause its members
-        /// lies in a stuck egress queue, and no packet is on its way to these ingress queues. So no packet will leave,
+        /// Instant at which the deadlock is proven. Then every packet of the ingress queues that pause the cycle's members
+        /// waits in a stuck egress queue, and no further packet is on its way to these ingress queues. So no packet will leave,
         /// and no queue will resume. With `resume_test = "refresh"` a queue may also resume because its threshold has
         /// risen, so it must hold headroom of its own, or stay above X_on even after every queue that can drain has
         /// left the shared pool. Where only a port pauses a member, all this must hold for all lossless queues of the

@@ -18,7 +18,7 @@ const MAX_FLOWS: u32 = 1 << 20;
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "FlowTableKeys")]
 pub struct FlowTable {
-    /// Number of entries of 32 B, a power of two from 4 to 1048576. If there is no free entry, a new flow replaces one
+    /// Number of entries, 32 B each: a power of two from 4 to 1048576. If the table is full, a new flow replaces a flow
     /// that has been silent for longer. Default 4096.
     pub flows: u32,
     /// Silence after which a flow counts as new; at least "1ns". Default "5ms", as in the simulator of ABM's authors.

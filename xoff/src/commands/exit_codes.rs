@@ -55,10 +55,10 @@ fn codes(command: &str) -> Codes {
             ("130", "interrupted; the fabric is not up"),
         ],
         "exec" => &[
-            ("any", "that of the program"),
-            ("2", "the fabric or the host is not there, or the program ended so"),
-            ("126", "the program cannot be executed, or it ended so"),
-            ("127", "there is no such program, or it ended so"),
+            ("any", "exit code of the program"),
+            ("2", "the fabric or the host does not exist, or the program exited with 2"),
+            ("126", "the program cannot be executed, or exited with 126"),
+            ("127", "the program was not found, or exited with 127"),
         ],
         "send" | "incast" => &[
             ("0", "all flows are done"),

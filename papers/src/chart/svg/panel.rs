@@ -57,7 +57,7 @@ pub fn lines(body: &mut String, lines: &Lines, series: &[&str], place: (f64, f64
     let mut free = f64::NEG_INFINITY;
     let mut ticks = lines.x_ticks.clone();
     ticks.sort_by(f64::total_cmp);
-    for value in ticks {
+    for &value in &ticks {
         let (x, label) = (to_x.place(value), tick(value));
         let half = LETTER * label.len() as f64 / 2.0;
         if x - half > free {
@@ -73,15 +73,21 @@ pub fn lines(body: &mut String, lines: &Lines, series: &[&str], place: (f64, f64
         let at = |(x, it): &(f64, Measured)| (to_x.place(*x), to_y.place(it.value));
         let places: Vec<(f64, f64)> = points.iter().map(at).collect();
         let mut path = String::new();
+        // A line has a gap at a choice without a number, such as a value that no run reached.
+        let rank = |x: f64| ticks.iter().position(|&tick| tick.total_cmp(&x).is_eq());
+        let follows = |a: f64, b: f64| rank(a).zip(rank(b)).is_some_and(|(a, b)| a + 1 == b);
         for (place, (x, y)) in places.iter().enumerate() {
-            let letter = if place == 0 { 'M' } else { 'L' };
+            let is_joined = place > 0 && follows(points[place - 1].0, points[place].0);
+            let letter = if is_joined { 'L' } else { 'M' };
             write!(path, "{letter}{} {}", px(*x), px(*y)).expect(FITS);
         }
         strokes(body, &path, color(series, number), 1.5);
         let whisker = |(x, it): &(f64, Measured)| {
             let x = px(to_x.place(*x));
-            it.ends
-                .map(|(low, high)| format!("M{x} {}V{}", px(to_y.place(low)), px(to_y.place(high))))
+            let arrow = if it.is_open { "m-4 6l4 -6l4 6" } else { "" };
+            it.ends.map(|(low, high)| {
+                format!("M{x} {}V{}{arrow}", px(to_y.place(low)), px(to_y.place(high)))
+            })
         };
         strokes(
             body,
@@ -147,7 +153,8 @@ pub fn rows(body: &mut String, rows: &Rows, series: &[&str], top: f64) -> f64 {
             let (whiskers, points) = &mut drawn[number];
             if let Some((low, high)) = mark.value.ends {
                 let (low, high) = (px(to_x.place(low)), px(to_x.place(high)));
-                write!(whiskers, "M{low} {}H{high}", px(y)).expect(FITS);
+                let arrow = if mark.value.is_open { "m-6 -4l6 4l-6 4" } else { "" };
+                write!(whiskers, "M{low} {}H{high}{arrow}", px(y)).expect(FITS);
             }
             points.push((x, y));
         }
