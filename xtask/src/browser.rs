@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::{packages, process, workspace};
+use crate::{binaries, packages, process, workspace};
 
 /// A report, with the runs and sweeps that it covers.
 struct Page {
@@ -77,7 +77,7 @@ const VIEWS: [View; 6] = [
 /// Makes reports and opens them. Pictures of the pages go to `browser` in the target folder.
 pub fn run() -> Result<()> {
     packages::chromium()?;
-    process::run(process::cargo("build").args(["--profile", "test", "--package", "xoff"]))?;
+    binaries::build()?;
     let folder = workspace::target_dir().join("browser");
     fs::create_dir_all(&folder)?;
     for page in &PAGES {

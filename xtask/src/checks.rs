@@ -41,7 +41,7 @@ pub fn run_all() -> Result<()> {
 
 /// Checks the dependencies with cargo-deny, which is built on the first run.
 pub fn dependencies() -> Result<()> {
-    let cargo_deny = packages::cargo_program("cargo-deny", CARGO_DENY_VERSION)?;
+    let cargo_deny = packages::cargo_program("cargo-deny", CARGO_DENY_VERSION, &[])?;
     process::run(Command::new(cargo_deny).arg("check").current_dir(workspace::root()))
 }
 

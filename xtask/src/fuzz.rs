@@ -126,7 +126,7 @@ pub fn lints() -> Result<()> {
 /// Builds targets and returns where they are.
 fn build(targets: &[Target], folder: &Path) -> Result<Vec<PathBuf>> {
     packages::cxx().context("libFuzzer is C++")?;
-    let cargo_fuzz = packages::cargo_program("cargo-fuzz", CARGO_FUZZ_VERSION)?;
+    let cargo_fuzz = packages::cargo_program("cargo-fuzz", CARGO_FUZZ_VERSION, &[])?;
     let triple = host_triple()?;
     let build = folder.join("build");
     let mut programs = Vec::new();

@@ -3,9 +3,9 @@
 use std::env;
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 
-use crate::{packages, privilege, process};
+use crate::{binaries, packages, privilege, process};
 
 /// A rung of the test ladder, by the resources of its tests. Above the first, each rung is one test binary: a folder of
 /// `tests/tests`.
@@ -69,8 +69,30 @@ impl Rung {
     }
 }
 
-/// Runs one rung, or all; a rung that fails does not hide the next one.
-pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
+/// Tests to run.
+#[derive(Args)]
+pub struct Options {
+    /// Only this rung
+    #[arg(long)]
+    rung: Option<Rung>,
+    /// Long tests, too: continuous integration runs them
+    #[arg(long)]
+    all: bool,
+    /// Fabrics that the upper rungs may run at once
+    #[arg(long, default_value_t = 2)]
+    test_threads: usize,
+}
+
+impl Options {
+    /// Option of test binaries for tests that have the attribute `ignore`.
+    fn long(&self) -> Option<&'static str> {
+        self.all.then_some("--include-ignored")
+    }
+}
+
+/// Runs one rung, or every rung; a rung that fails does not hide the next one.
+pub fn run(options: &Options) -> Result<()> {
+    let only = options.rung;
     if only.is_none_or(Rung::needs_root) {
         let without = "`cargo xtask test --rung core`, `memory` or `cli`, which need none";
         privilege::require_root("this part of the test ladder", "test", Some(without))?;
@@ -82,7 +104,10 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
     }
     if only != Some(Rung::Core) {
         eprintln!("== Across crates: memory, cli, test-run, kernel and cluster ==");
-        failures.extend(across_crates(only, test_threads).err());
+        failures.extend(across_crates(options).err());
+    }
+    if !options.all {
+        eprintln!("Tests that take long were ignored; `cargo xtask test --all` runs them, too.");
     }
     for failure in &failures {
         eprintln!("failed: {failure:#}");
@@ -93,24 +118,16 @@ pub fn run(only: Option<Rung>, test_threads: usize) -> Result<()> {
     }
 }
 
-fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
+fn across_crates(options: &Options) -> Result<()> {
+    let only = options.rung;
     if only.is_none_or(Rung::needs_network_tools) {
         packages::iproute()?;
         packages::ping()?;
         packages::iperf3()?;
     }
-    // Tests of the commands run the binaries beside them, which cargo does not build for tests.
-    let mut build = process::cargo("build");
-    process::run(build.args([
-        "--profile",
-        "test",
-        "--package",
-        "xoff",
-        "--package",
-        "standalone",
-    ]))?;
+    binaries::build()?;
     let mut cargo = process::cargo("test");
-    cargo.args(["--package", "tests", "--no-fail-fast"]);
+    cargo.args(["--workspace", "--no-fail-fast"]);
     if only.is_none_or(Rung::needs_dissectors) {
         packages::tshark()?;
         let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
@@ -138,13 +155,11 @@ fn across_crates(only: Option<Rung>, test_threads: usize) -> Result<()> {
             Err(failure) => skipped = Some(failure),
         }
     }
-    if let Some(folder) = only.and_then(Rung::folder) {
-        cargo.args(["--test", folder]);
-    } else if skipped.is_some() {
-        let rungs = Rung::value_variants().iter().filter(|rung| !rung.needs_slurm());
-        cargo.args(rungs.filter_map(|rung| rung.folder()).flat_map(|it| ["--test", it]));
-    }
-    let done = process::run(cargo.args(["--", "--test-threads", &test_threads.to_string()]));
+    let rungs = Rung::value_variants().iter().filter(|&&rung| only.is_none_or(|it| it == rung));
+    let rungs = rungs.filter(|rung| skipped.is_none() || !rung.needs_slurm());
+    cargo.args(rungs.filter_map(|rung| rung.folder()).flat_map(|it| ["--test", it]));
+    cargo.args(["--", "--test-threads", &options.test_threads.to_string()]).args(options.long());
+    let done = process::run(&mut cargo);
     if let Some(failure) = skipped {
         eprintln!(
             "skipped: the rung cluster, because slurm-wlm and munge cannot be had here: {failure:#}"

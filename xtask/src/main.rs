@@ -11,6 +11,8 @@
 
 mod apt;
 mod bench;
+mod binaries;
+mod book;
 mod browser;
 mod checks;
 mod cost;
@@ -60,15 +62,8 @@ enum Task {
     },
     /// Run an incast with a victim flow through the kernel and show what happened (root)
     Demo,
-    /// Run every rung of the test ladder, or one (root for test-run and kernel)
-    Test {
-        /// Only this rung
-        #[arg(long)]
-        rung: Option<ladder::Rung>,
-        /// Fabrics that the upper rungs may run at once
-        #[arg(long, default_value_t = 2)]
-        test_threads: usize,
-    },
+    /// Run the test ladder, or one rung of it (root for test-run, kernel and cluster)
+    Test(ladder::Options),
     /// Measure packet-hops per second beside the machine's raw ceiling (root for `kernel`)
     Bench(bench::Options),
     /// Make the archive that is handed out: static binaries, manual pages, completions, documents
@@ -107,6 +102,8 @@ enum Task {
     },
     /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
     Cost,
+    /// Make an HTML book of the documents, and check its links (builds mdBook)
+    Book,
     /// Run the checks that a change must pass besides its tests: format, lints, docs, the eBPF object
     Ci,
     /// Change the code in small ways, one at a time, and check that the tests notice (hours)
@@ -129,7 +126,7 @@ fn main() -> ExitCode {
         Task::BuildEbpf { log_events: true, .. } => ebpf::build_with_events(),
         Task::BuildEbpf { .. } => ebpf::build_committed(),
         Task::Demo => demo::run(),
-        Task::Test { rung, test_threads } => ladder::run(rung, test_threads),
+        Task::Test(options) => ladder::run(&options),
         Task::Bench(options) => bench::run(&options),
         Task::Dist { check } => dist::run(check),
         Task::KselftestDir { out } => kselftest::write_folder(&out),
@@ -139,6 +136,7 @@ fn main() -> ExitCode {
         Task::Soak(options) => soak::run(&options),
         Task::Oracle { action } => oracle::run(action),
         Task::Cost => cost::run(),
+        Task::Book => book::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

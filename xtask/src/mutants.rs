@@ -50,7 +50,7 @@ pub struct Options {
 
 /// Tries a sample of each area and fails if the tests of one catch too few.
 pub fn run(options: &Options) -> Result<()> {
-    let program = packages::cargo_program("cargo-mutants", CARGO_MUTANTS_VERSION)?;
+    let program = packages::cargo_program("cargo-mutants", CARGO_MUTANTS_VERSION, &[])?;
     let python = if options.crate_tests_only {
         None
     } else {

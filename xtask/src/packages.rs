@@ -199,14 +199,15 @@ pub fn taplo() -> Result<PathBuf> {
     Ok(own)
 }
 
-/// Path of a program that cargo builds from crates.io, into its own folder in the target folder.
-pub fn cargo_program(name: &str, version: &str) -> Result<PathBuf> {
+/// Path of a program that cargo builds from crates.io with `features`, into its own folder in the target folder.
+pub fn cargo_program(name: &str, version: &str, features: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target_dir().join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if !process::succeeds(Command::new(&program).arg("--help")) {
         let mut install = process::cargo("install");
         install.args([name, "--version", version, "--locked", "--root"]);
-        process::run(install.arg(&folder)).with_context(|| format!("building {name}"))?;
+        process::run(install.arg(&folder).args(features))
+            .with_context(|| format!("building {name}"))?;
     }
     Ok(program)
 }

@@ -1,12 +1,11 @@
 //! Live fabrics for a long time: a program of the `tests` package, which this builds and runs with the binary beside it.
 
+use std::process::Command;
+
 use anyhow::Result;
 use clap::Args;
 
-use crate::{packages, privilege, process};
-
-/// The program's binary target.
-const BINARY: [&str; 4] = ["--package", "tests", "--bin", "soak"];
+use crate::{binaries, packages, privilege, process, workspace};
 
 /// Duration and seed of the commands.
 #[derive(Args)]
@@ -25,9 +24,10 @@ pub fn run(options: &Options) -> Result<()> {
     packages::iproute()?;
     packages::ping()?;
     packages::iperf3()?;
-    process::run(process::cargo("build").args(["--profile", "test", "--package", "xoff"]))?;
+    binaries::build()?;
     let Options { minutes, seed } = options;
     let numbers = [minutes, seed].map(u64::to_string);
-    let arguments = ["--", "--minutes", &numbers[0], "--seed", &numbers[1]];
-    process::run(process::cargo("run").args(BINARY).args(arguments))
+    let mut soak = Command::new(workspace::target_dir().join("debug/soak"));
+    soak.args(["--minutes", &numbers[0], "--seed", &numbers[1]]);
+    process::run(soak.current_dir(workspace::root()))
 }

@@ -76,18 +76,46 @@ fn common_letters(values: &[String]) -> usize {
     long.map(alike).min().unwrap_or(0)
 }
 
+/// Min number of keys that a table has for a row of its own, if a run lacks the table.
+const FOLDED: usize = 3;
+
+/// Returns the outermost table of `key` that a run lacks, if it is worth a row.
+fn table_that_lacks<'a>(key: &'a str, runs: &[Keys]) -> Option<&'a str> {
+    let tables = key.match_indices('.').map(|(at, _)| &key[..at]);
+    let count = |run: &Keys, table: &str| keys_below(run, table);
+    let mut lacking = tables.filter(|table| runs.iter().any(|run| count(run, table) == 0));
+    let table = lacking.next()?;
+    runs.iter().any(|run| count(run, table) >= FOLDED).then_some(table)
+}
+
+/// Number of keys below a table.
+fn keys_below(run: &Keys, table: &str) -> usize {
+    let below = |key: &&String| key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
+    run.keys().filter(below).count()
+}
+
 fn of(runs: &[Keys]) -> Vec<Vec<String>> {
     let all: BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
     let differs = |key: &&String| runs.iter().any(|run| run.get(*key) != runs[0].get(*key));
     // The glance has a row for the seed of each run, and the title has the name.
     let shown = all.into_iter().filter(|key| !["seed", "name"].contains(&key.as_str()));
-    shown
-        .filter(differs)
-        .map(|key| {
-            let value = |run: &Keys| run.get(key).cloned().unwrap_or_else(|| "-".into());
-            [key.clone()].into_iter().chain(runs.iter().map(value)).collect()
-        })
-        .collect()
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for key in shown.filter(differs) {
+        let (name, value): (String, &dyn Fn(&Keys) -> Option<String>) =
+            match table_that_lacks(key, runs) {
+                None => (key.clone(), &|run| run.get(key).cloned()),
+                Some(table) => (format!("{table}.*"), &|run| match keys_below(run, table) {
+                    0 => None,
+                    count => Some(format!("{count} keys")),
+                }),
+            };
+        if rows.last().is_some_and(|row| row[0] == name) {
+            continue;
+        }
+        let values = runs.iter().map(|run| value(run).unwrap_or_else(|| "-".into()));
+        rows.push([name].into_iter().chain(values).collect());
+    }
+    rows
 }
 
 /// Reads the scenario of a run. A scenario that cannot be read has no keys.
@@ -143,6 +171,24 @@ mod tests {
                 ["flows[0].bytes", "7", "8"],
                 ["switch.lossless", "-", "[3]"],
                 ["switch.threshold.alpha", "1/2", "-"],
+            ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_a_run_lacks_has_one_row() {
+        let runs = [
+            "control = \"dcqcn\"\n[host.dcqcn]\na = 1\nb = 2\nc = 3",
+            "control = \"dctcp\"\n[host.dctcp]\ng = 1\n[host.x]\nd = 1",
+        ];
+        let keys = runs.map(|text| flat(&text.parse().unwrap()));
+        assert_eq!(
+            of(&keys),
+            [
+                ["control", "dcqcn", "dctcp"],
+                ["host.dcqcn.*", "3 keys", "-"],
+                ["host.dctcp.g", "-", "1"],
+                ["host.x.d", "-", "1"],
             ]
         );
     }

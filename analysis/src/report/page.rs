@@ -46,7 +46,11 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
         page.run(run, &format!("run{number}"));
     }
     for (number, sweep) in sweeps.iter().enumerate() {
-        page.section(&format!("Sweep {}", sweep.name));
+        page.section(&format!(
+            "Sweep {}: {} cells",
+            sweep.name,
+            sweep.cells.len() + sweep.cells_left_out
+        ));
         page.sweep(sweep, &format!("sweep{number}"));
     }
     let names: Vec<&str> =
@@ -105,13 +109,14 @@ impl Page {
         if !sweep.constant.is_empty() {
             self.text(&format!("In all cells: {}.", escaped(&sweep.constant.join(", "))));
         }
-        if (1..3).contains(&sweep.seeds) {
-            self.text(match sweep.seeds {
-                1 => "Each cell has one seed, so there are no intervals. Three seeds or more show the spread.",
-                _ => "Each cell has two seeds. Their 95 % intervals (Student's t, one degree of freedom) reach nine standard deviations \
-                      to both sides of the mean, and are cut off at the edge of a plot. Three seeds or more have useful intervals.",
-            });
-        }
+        self.text(&match sweep.seeds {
+            0 => "No cell has a complete run.".to_owned(),
+            1 => "Each cell has one seed, so there are no intervals. Three seeds or more show the spread.".to_owned(),
+            2 => "Each cell has two seeds. Their 95 % intervals (Student's t, one degree of freedom) reach nine standard deviations \
+                  to both sides of the mean, and are cut off at the edge of a plot. Three seeds or more have useful intervals."
+                .to_owned(),
+            seeds => format!("Each cell has {seeds} seeds, or fewer where runs are incomplete. Bars are 95 % intervals of the mean (Student's t)."),
+        });
         if sweep.cells_left_out > 0 {
             let more = sweep.cells_left_out;
             self.text(&format!("{more} more cells are in <code>summary.csv</code>."));
@@ -159,8 +164,7 @@ impl Page {
             line(name, &|it| it.fct_ns.as_ref().map_or_else(none, |it| micros(of(it))))
         };
         let date = |run: &Run| run.date.clone().unwrap_or_else(none);
-        let mut rows = differences::rows(runs);
-        rows.extend([
+        let mut rows = vec![
             ["verdict".to_owned()].into_iter().chain(runs.iter().map(verdict)).collect(),
             [String::from("date")].into_iter().chain(runs.iter().map(date)).collect(),
             line("seed", &|it| it.seed.to_string()),
@@ -182,7 +186,7 @@ impl Page {
             line("CNPs", &|it| count(it.cnps)),
             line("packets sent again", &|it| count(it.retransmitted_packets)),
             line("deadlocks", &|it| it.deadlock.deadlocks.to_string()),
-        ]);
+        ];
         let only_some = [
             any(&|it| it.queue_pauses.map(|of| of.pauses), "pauses of single queues"),
             any(&|it| it.watchdog.map(|of| of.storms), "PFC storms"),
@@ -193,6 +197,11 @@ impl Page {
         ];
         rows.extend(only_some.into_iter().flatten());
         self.table(&header, &rows);
+        let keys = differences::rows(runs);
+        if !keys.is_empty() {
+            self.text("Keys in which the runs differ (<code>scenario.resolved.toml</code>):");
+            self.table(&header, &keys);
+        }
     }
 
     fn run(&mut self, run: &Run, id: &str) {

@@ -119,6 +119,7 @@ impl<'a> Scaled<'a> {
             ""
         };
         match unit {
+            "" if self.is_log => format!("{label} (log)"),
             "" => label.clone(),
             "k" => format!("{label}, thousands"),
             "M" => format!("{label}, millions"),

@@ -17,14 +17,17 @@ const SWITCHES: usize = 8;
 /// Max number of rows of a chart of names.
 const ROWS: usize = 80;
 /// Metrics that are shown first, with their descriptions.
-const FIRST: [(&str, &str); 14] = [
+const FIRST: [(&str, &str); 17] = [
     ("slowdown.p50", "median slowdown"),
     ("slowdown.p95", "95th percentile of the slowdown"),
     ("slowdown.p99", "99th percentile of the slowdown"),
     ("slowdown.mean", "mean slowdown"),
+    ("slowdown.max", "largest slowdown"),
     ("fct_ns.p50", "median flow completion time"),
+    ("fct_ns.p95", "95th percentile of the flow completion time"),
     ("fct_ns.p99", "99th percentile of the flow completion time"),
     ("fct_ns.mean", "mean flow completion time"),
+    ("fct_ns.max", "longest flow completion time"),
     ("paused_ns", "time paused, summed over ports and priorities"),
     ("pause_frames", "PAUSE frames"),
     ("buffer_max_bytes", "most bytes in a switch"),

@@ -1,7 +1,8 @@
 //! Scenario tests of both rungs: each is a function of a [`Runner`](super::Runner) in the module of its subject, listed here.
 //!
 //! Rung memory runs them with [`in_memory`](super::in_memory), rung kernel with [`on_both`](super::on_both). The list has
-//! `function`, or `name = function(arguments)` where a function takes more than the runner.
+//! `function`, or `name = function(arguments)` where a function takes more than the runner. `#[ignore = "long"]` stands before a
+//! test that `cargo xtask test` leaves to `cargo xtask test --all`.
 
 /// Makes a test of each scenario test, which calls it with the runner.
 #[macro_export]
@@ -311,10 +312,11 @@ macro_rules! scenario_tests {
 #[macro_export]
 macro_rules! scenario_tests_of_modules {
     ($run:path; $($module:ident {
-        $($test:ident $(= $function:ident($($argument:expr),+))?),+ $(,)?
+        $($(#[$attribute:meta])* $test:ident $(= $function:ident($($argument:expr),+))?),+ $(,)?
     })+) => {
         $(mod $module {
             $(#[test]
+            $(#[$attribute])*
             fn $test() {
                 $crate::scenario_test!($run, $module, $test $(= $function, $($argument),+)?);
             })+
