@@ -36,11 +36,13 @@ pub fn run() -> Result<()> {
         dist::copy(&root.join(&file), &folder.join("src").join(&file))?;
     }
     for page in &pages {
+        let name = if page.ends_with("README.md") {
+            page.with_file_name("index.md")
+        } else {
+            page.clone()
+        };
         let text = with_indexes(&read(&root, page)?);
-        dist::write(
-            &folder.join("src").join(with_indexes(&page.display().to_string())),
-            text.as_bytes(),
-        )?;
+        dist::write(&folder.join("src").join(name), text.as_bytes())?;
     }
     process::run(Command::new(mdbook).arg("build").arg(&folder))?;
     let html = folder.join("book");
@@ -57,9 +59,9 @@ fn is_page(file: &Path) -> bool {
         && (file.components().count() == 1 || file.starts_with("docs"))
 }
 
-/// Renames `README.md`, in paths and links, as mdBook does in its output, but not in links.
+/// Replaces targets of links as mdBook renames pages: it does so in its output, but not in links.
 fn with_indexes(text: &str) -> String {
-    text.replace("README.md", "index.md")
+    text.replace("README.md)", "index.md)").replace("README.md#", "index.md#")
 }
 
 /// Files that pages link to, except pages.
