@@ -84,6 +84,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns true if the rung is to run.
+    fn has(&self, rung: Rung) -> bool {
+        // Slurm waits for minutes.
+        self.rung.map_or(self.all || rung != Rung::Cluster, |only| only == rung)
+    }
+
     /// Option of test binaries for tests that have the attribute `ignore`.
     fn long(&self) -> Option<&'static str> {
         self.all.then_some("--include-ignored")
@@ -103,11 +109,13 @@ pub fn run(options: &Options) -> Result<()> {
         failures.extend(process::run(process::cargo("test").arg("--no-fail-fast")).err());
     }
     if only != Some(Rung::Core) {
-        eprintln!("== Across crates: memory, cli, test-run, kernel and cluster ==");
+        eprintln!("== Across crates ==");
         failures.extend(across_crates(options).err());
     }
     if !options.all {
-        eprintln!("Tests that take long were ignored; `cargo xtask test --all` runs them, too.");
+        eprintln!(
+            "Long tests and the rung cluster were left out: `cargo xtask test --all` runs them, too."
+        );
     }
     for failure in &failures {
         eprintln!("failed: {failure:#}");
@@ -119,8 +127,10 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn across_crates(options: &Options) -> Result<()> {
-    let only = options.rung;
-    if only.is_none_or(Rung::needs_network_tools) {
+    let mut rungs: Vec<Rung> =
+        Rung::value_variants().iter().copied().filter(|&rung| options.has(rung)).collect();
+    let needs = |what: fn(Rung) -> bool| rungs.iter().any(|&rung| what(rung));
+    if needs(Rung::needs_network_tools) {
         packages::iproute()?;
         packages::ping()?;
         packages::iperf3()?;
@@ -128,36 +138,35 @@ fn across_crates(options: &Options) -> Result<()> {
     binaries::build()?;
     let mut cargo = process::cargo("test");
     cargo.args(["--workspace", "--no-fail-fast"]);
-    if only.is_none_or(Rung::needs_dissectors) {
+    if needs(Rung::needs_dissectors) {
         packages::tshark()?;
         let python = packages::python_with_scapy().context("the tests call Python with scapy")?;
         cargo.env(packages::PYTHON_VARIABLE, python);
     }
-    if only.is_none_or(Rung::needs_tap_parsers) {
+    if needs(Rung::needs_tap_parsers) {
         packages::perl()?;
         cargo.env(packages::KERNEL_TESTING_VARIABLE, packages::kernel_testing()?);
     }
-    if only.is_none_or(Rung::needs_python_tools) {
+    if needs(Rung::needs_python_tools) {
         let python = packages::python_with_tools().context("the tests call Python with them")?;
         cargo.env(packages::TOOLS_PYTHON_VARIABLE, python);
     }
     let mut skipped = None;
-    if only.is_none_or(Rung::needs_slurm) {
+    if needs(Rung::needs_slurm) {
         match packages::slurm() {
             Ok(root) => {
                 packages::iproute()?;
                 cargo.env(packages::SLURM_VARIABLE, root);
             }
             // A rung that is named, or that runs in continuous integration, is not skipped.
-            Err(failure) if only.is_some() || env::var_os("CI").is_some() => {
+            Err(failure) if options.rung.is_some() || env::var_os("CI").is_some() => {
                 return Err(failure.context("the tests start Slurm and munge"));
             }
             Err(failure) => skipped = Some(failure),
         }
     }
-    let rungs = Rung::value_variants().iter().filter(|&&rung| only.is_none_or(|it| it == rung));
-    let rungs = rungs.filter(|rung| skipped.is_none() || !rung.needs_slurm());
-    cargo.args(rungs.filter_map(|rung| rung.folder()).flat_map(|it| ["--test", it]));
+    rungs.retain(|rung| skipped.is_none() || !rung.needs_slurm());
+    cargo.args(rungs.iter().filter_map(|rung| rung.folder()).flat_map(|it| ["--test", it]));
     cargo.args(["--", "--test-threads", &options.test_threads.to_string()]).args(options.long());
     let done = process::run(&mut cargo);
     if let Some(failure) = skipped {

@@ -10,18 +10,27 @@ macro_rules! scenario_tests {
     ($run:path) => {
         $crate::scenario_tests_of_modules! { $run;
             backpressure {
+                #[ignore = "long"]
                 a_ring_deadlocks_unless_it_is_prevented,
                 nics_that_obey_nothing,
+                #[ignore = "long"]
                 no_head_of_line_blocking,
+                #[ignore = "long"]
                 over_pfc_and_over_a_small_buffer,
                 pauses_hold_nothing_that_is_sent,
+                #[ignore = "long"]
                 pauses_report_what_they_hold,
+                #[ignore = "long"]
                 prevention_changes_nothing_in_a_whole_clos,
+                #[ignore = "long"]
                 two_priorities_and_collisions,
             }
             backpressure_variants {
+                #[ignore = "long"]
                 end_to_end_control,
+                #[ignore = "long"]
                 labelled_incasts,
+                #[ignore = "long"]
                 sampled_departures,
                 shortest_remaining_first,
                 strict_classes,
@@ -36,8 +45,10 @@ macro_rules! scenario_tests {
                 two_to_one,
             }
             counters {
+                #[ignore = "long"]
                 counters_are_those_of_other_tables,
                 marks_add_up,
+                #[ignore = "long"]
                 storms_are_counted,
                 tables_are_left_out,
                 watermarks_are_exact,
@@ -45,16 +56,23 @@ macro_rules! scenario_tests {
             deadlock {
                 a_deadlock_without_refreshes,
                 a_passing_cycle,
+                #[ignore = "long"]
                 a_queue_is_tested_when_its_pause_is_renewed,
+                #[ignore = "long"]
                 cycles_of_short_pauses,
+                #[ignore = "long"]
                 figure_16,
+                #[ignore = "long"]
                 insurance_that_stays,
+                #[ignore = "long"]
                 of_ports,
+                #[ignore = "long"]
                 pauses_without_a_cycle,
                 under_dsh,
             }
             device_queue {
                 order,
+                #[ignore = "long"]
                 what_sees_queues,
             }
             distributions {
@@ -116,11 +134,13 @@ macro_rules! scenario_tests {
             }
             joint_deadlock {
                 a_ring_with_long_links,
+                #[ignore = "long"]
                 queues_and_classes,
             }
             link_delay {
                 by_hand,
                 link_that_does_not_answer,
+                #[ignore = "long"]
                 lost_frames,
                 under_load,
             }
@@ -131,6 +151,7 @@ macro_rules! scenario_tests {
                 a_pool_of_their_own,
                 beneath_bfc,
                 first_round_trips,
+                #[ignore = "long"]
                 thresholds_are_what_formulas_say,
             }
             lost_resumes {
@@ -140,11 +161,14 @@ macro_rules! scenario_tests {
             }
             measures {
                 link_bytes_are_what_switches_sent,
+                #[ignore = "long"]
                 links_carry_what_arrived,
                 occupancy_is_how_long_packets_stayed,
+                #[ignore = "long"]
                 pause_time_is_what_senders_received,
                 samples_are_changes,
                 sizes_group_the_flows,
+                #[ignore = "long"]
                 throughput_is_what_arrived,
             }
             multipath {
@@ -155,39 +179,52 @@ macro_rules! scenario_tests {
                 parallel_links_pause,
             }
             ofc {
+                #[ignore = "long"]
                 a_flow_passes_paused_ones,
+                #[ignore = "long"]
                 beside_other_priorities,
+                #[ignore = "long"]
                 measures_distinguish_congested_flows,
+                #[ignore = "long"]
                 more_flows_than_entries,
             }
             pause {
                 lost_pause,
                 lost_resume,
+                #[ignore = "long"]
                 obeyed_at_once,
                 quanta_expire,
                 quanta_expire_without_headroom,
                 refreshed_while_congested,
+                #[ignore = "long"]
                 response_time,
                 through_a_fabric,
             }
             pause_threshold {
+                #[ignore = "long"]
                 idle_time,
             }
             pfc_family {
                 low_priorities_pause_first,
+                #[ignore = "long"]
                 old_slopes_hold_nobody_back,
                 predictions_come_early,
+                #[ignore = "long"]
                 rates_instead_of_pauses,
+                #[ignore = "long"]
                 rules_pause_at_their_own_threshold,
                 switches_obey_rates,
                 the_egress_queue_decides,
                 the_fastest_links_are_not_slowed_for_good,
             }
             port_rates {
+                #[ignore = "long"]
                 alpha,
+                #[ignore = "long"]
                 marking,
             }
             priorities {
+                #[ignore = "long"]
                 all_eight_lossless,
                 control_priority,
                 dwrr_scheduler,
@@ -202,29 +239,39 @@ macro_rules! scenario_tests {
                 walked,
             }
             refusal {
+                #[ignore = "long"]
                 a_pause_is_renewed_in_time,
+                #[ignore = "long"]
                 a_queue_without_headroom_pauses,
             }
             rings {
                 a_lost_resume,
+                #[ignore = "long"]
                 flows_of_three_links,
+                #[ignore = "long"]
                 flows_of_two_links,
+                #[ignore = "long"]
                 rates,
             }
             schemes {
                 flapping,
+                #[ignore = "long"]
                 oversubscribed,
                 oversubscribed_by_queues,
                 refreshed,
                 stale,
                 two_levels,
+                #[ignore = "long"]
                 without_insurance,
                 without_shared_headroom,
             }
             selective_repeat {
                 all_naks_lost,
+                #[ignore = "long"]
                 each_ack_loss,
+                #[ignore = "long"]
                 each_data_packet_loss,
+                #[ignore = "long"]
                 each_nak_loss,
                 a_data_packet_in_a_thousand_is_lost = random_data_loss("0.001"),
                 a_data_packet_in_a_hundred_is_lost = random_data_loss("0.01"),
@@ -233,6 +280,7 @@ macro_rules! scenario_tests {
                 a_frame_in_a_hundred_is_lost = random_loss("0.01"),
                 a_frame_in_twenty_is_lost = random_loss("0.05"),
                 tail_loss,
+                #[ignore = "long"]
                 without_loss,
             }
             shapes {

@@ -56,16 +56,19 @@ fn repeats_the_numbers_that_ship(paper: &str) {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_figure_of_dsh_repeats_the_numbers_that_ship() {
     repeats_the_numbers_that_ship("dsh");
 }
 
 #[test]
+#[ignore = "long"]
 fn every_figure_of_bfc_repeats_the_numbers_that_ship() {
     repeats_the_numbers_that_ship("bfc");
 }
 
 #[test]
+#[ignore = "long"]
 fn every_figure_of_spfc_repeats_the_numbers_that_ship() {
     repeats_the_numbers_that_ship("spfc");
 }

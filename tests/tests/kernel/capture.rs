@@ -49,6 +49,7 @@ fn scapy_computes_the_same_icrcs() {
 /// Test of the instrument itself: a changed bit is detected if ICRC covers it, and ignored if
 /// routers may change it.
 #[test]
+#[ignore = "long"]
 fn scapy_sees_a_changed_bit() {
     let small = r#"flows=[{ kind = "one", src = "h1", dst = "h0", bytes = "20B" }]"#;
     let run = in_kernel(EVERY_KIND, &[small]);

@@ -239,6 +239,7 @@ fn emulated(summary: &str) -> serde_json::Value {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_living_fabric_can_be_looked_at() {
     can_be_looked_at(&VETHS, "\"operstate\":\"UP\"");
     can_be_looked_at(&TAPS, "\"LOWER_UP\"");

@@ -53,6 +53,7 @@ fn sockets_of(process: u32) -> usize {
 }
 
 #[test]
+#[ignore = "long"]
 fn every_signal_that_asks_for_the_end_is_an_interrupt() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
@@ -72,6 +73,7 @@ fn every_signal_that_asks_for_the_end_is_an_interrupt() {
 }
 
 #[test]
+#[ignore = "long"]
 fn what_a_crash_leaves_goes_with_the_guardian() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());
@@ -206,6 +208,7 @@ fn a_limit_on_files_is_an_error_of_the_write() {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_limit_on_memory_leaves_nothing() {
     isolate();
     let (before, folder) = (traces(), ScenarioFolder::new());

@@ -21,6 +21,7 @@ const REGRESSIONS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/kernel_hooks.txt");
 
 #[test]
+#[ignore = "long"]
 fn every_shipped_scenario_runs_the_same_at_every_hook() {
     for file in shipped_files() {
         at_each_hook(&shipped(&file), &[]).assert_sound();

@@ -79,6 +79,7 @@ fn dsh_never_loses_in_its_other_forms() {
 
 /// Alone, with states of queues, and beside DSH; periods are short, so that ports often change.
 #[test]
+#[ignore = "long"]
 fn spfc_never_loses() {
     let periodic = "switch.thresholds={ period = \"3us\" }";
     let exact = "switch.thresholds=\"per-packet\"";
@@ -112,6 +113,7 @@ fn spfc_never_loses() {
 /// A host pauses its switch for longer than the watchdog waits: only the watchdog drops packets, and states follow the
 /// pauses that its drops end. (A watchdog that forwards is left out: its packets may overflow the next switch.)
 #[test]
+#[ignore = "long"]
 fn spfc_loses_only_what_a_watchdog_drops() {
     const STORM: &str = "storms=[{ host = \"h0\", at = \"2us\", for = \"60us\" }]";
     const SPFC: &str = "kind = \"spfc\", alpha = \"1/2\", period = \"4us\"";
