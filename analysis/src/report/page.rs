@@ -11,6 +11,7 @@ use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
 use super::{Report, differences, drops, selection, sweep_charts};
+use crate::compare::Comparison;
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
@@ -32,8 +33,8 @@ struct Page {
     figures: Vec<(String, String)>,
 }
 
-/// Makes the report of runs and sweeps.
-pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
+/// Makes the report of runs and sweeps, with a comparison of runs if there is one.
+pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -> Report {
     let mut page = Page::default();
     if !runs.is_empty() {
         page.section("At a glance");
@@ -41,6 +42,10 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
         for chart in selection::comparison_charts(runs) {
             page.chart(chart);
         }
+    }
+    if let Some(comparison) = comparison {
+        page.section("Comparison");
+        page.comparison(comparison);
     }
     for (number, run) in runs.iter().enumerate() {
         page.run(run, &format!("run{number}"));
@@ -101,6 +106,22 @@ impl Page {
         self.data.charts.push(chart);
     }
 
+    fn comparison(&mut self, comparison: &Comparison) {
+        let [a, b] = [&comparison.paths.a, &comparison.paths.b].map(|path| escaped(path));
+        self.text(&format!("A is <code>{a}</code>, B is <code>{b}</code>."));
+        self.text(&format!("<b>{}</b>", escaped(&comparison.verdict())));
+        for section in comparison.sections() {
+            self.text(&format!("<b>{}</b>", escaped(&section.title)));
+            if let Some((header, rows)) = section.table.split_first() {
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                self.table(&header, rows);
+            }
+            for line in &section.lines {
+                self.text(&escaped(line));
+            }
+        }
+    }
+
     fn sweep(&mut self, sweep: &Sweep, id: &str) {
         if !sweep.constant.is_empty() {
             self.text(&format!("In all cells: {}.", escaped(&sweep.constant.join(", "))));
@@ -159,7 +180,10 @@ impl Page {
             line(name, &|it| it.fct_ns.as_ref().map_or_else(none, |it| micros(of(it))))
         };
         let date = |run: &Run| run.date.clone().unwrap_or_else(none);
-        let mut rows = differences::rows(runs);
+        let mut rows = differences::rows(runs.iter().map(|run| &*run.folder));
+        // The seed has a row below, and the title has the name.
+        rows.retain(|row| !["seed", "name"].contains(&&*row[0]));
+        let mut rows = differences::shortened(rows, runs.len());
         rows.extend([
             ["verdict".to_owned()].into_iter().chain(runs.iter().map(verdict)).collect(),
             [String::from("date")].into_iter().chain(runs.iter().map(date)).collect(),
@@ -347,7 +371,7 @@ mod tests {
             seeds: 2,
             cells_left_out: 7,
         };
-        let html = report(&[], &[sweep]).html;
+        let html = report(&[], &[sweep], None).html;
         assert!(!html.contains(&name) && html.contains("&lt;/script&gt;&lt;b&gt;"), "{html}");
         assert!(html.contains("\\u003c/script>"), "{html}");
         assert_eq!(html.matches("</script>").count(), 2, "those of the page");
