@@ -216,5 +216,7 @@ fn metric_differences(metrics: &Pair<Metrics>) -> (Vec<Difference<Number>>, Vec<
             }
         }
     }
+    // Totals come before parts of them.
+    differ.sort_by_key(|metric| metric.key.matches('.').count());
     (differ, one_sided)
 }

@@ -15,7 +15,7 @@ use crate::report::differences;
 /// Max number of rows of a table.
 const ROWS: usize = 20;
 /// Max number of fields of a row.
-const FIELDS: usize = 4;
+const FIELDS: usize = 3;
 
 /// A part of a comparison for readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,12 +123,11 @@ impl FlowsComparison {
         let row = |name: &str, parts: [Vec<String>; 2]| {
             [vec![name.to_owned()]].into_iter().chain(parts).flatten().collect()
         };
-        let plain = |number: Number| number.to_string();
         let mut rows = vec![
-            row("start, ns", [equal(self.equal_starts), numbers(&self.start_ns, plain)]),
-            row("FCT, ns", [equal(self.equal_fcts), numbers(&self.fct_ns, plain)]),
+            row("start, ns", [equal(self.equal_starts), numbers(&self.start_ns, grouped)]),
+            row("FCT, ns", [equal(self.equal_fcts), numbers(&self.fct_ns, grouped)]),
             row("FCT, of A's", [none(), numbers(&self.fct_relative, percent)]),
-            row("slowdown", [none(), numbers(&self.slowdown, plain)]),
+            row("slowdown", [none(), numbers(&self.slowdown, grouped)]),
             row("slowdown, of A's", [none(), numbers(&self.slowdown_relative, percent)]),
             row("ideal FCT", [equal(self.equal_ideals), vec![String::new(); 5]]),
         ];
@@ -165,13 +164,6 @@ impl Unmatched {
     }
 }
 
-impl Display for NamedFlow {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { flow, from, to, bytes, .. } = self;
-        write!(f, "flow {flow} from {from} to {to} of {} B", count(*bytes))
-    }
-}
-
 impl Display for FirstFlow {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Some(named) = self.a.as_ref().or(self.b.as_ref()) else { return Ok(()) };
@@ -182,24 +174,34 @@ impl Display for FirstFlow {
                 .map_or_else(|| "not completed".to_owned(), |fct| format!("FCT {} ns", count(fct))),
             (Some(flow), _) => format!("start {}", time(flow.start_ns)),
         };
-        write!(f, "{named}, {} in A, {} in B", value(&self.a), value(&self.b))
+        let NamedFlow { flow, from, to, bytes, .. } = named;
+        write!(f, "flow {flow}")?;
+        if let Some(other) = self.b.as_ref().filter(|other| other.flow != *flow) {
+            write!(f, " (in B {})", other.flow)?;
+        }
+        let (bytes, a, b) = (count(*bytes), value(&self.a), value(&self.b));
+        write!(f, " from {from} to {to} of {bytes} B: {a} in A, {b} in B")
     }
 }
 
 impl PausesComparison {
     fn section(&self) -> Section {
+        // Files of simulators have no refreshes.
+        let refreshes = self.all.refreshes != Pair::default();
+        let numbers = |counts: &Counts| {
+            let refreshes = refreshes.then_some(counts.refreshes);
+            [counts.pauses].into_iter().chain(refreshes).chain([counts.resumes])
+        };
         let row = |name: String, counts: &Counts| {
-            let Counts { pauses, refreshes, resumes } = counts;
-            let numbers = [pauses, refreshes, resumes].map(|it| [count(it.a), count(it.b)]);
-            [name].into_iter().chain(numbers.into_iter().flatten()).collect::<Vec<String>>()
+            let cells = numbers(counts).flat_map(|it| [count(it.a), count(it.b)]);
+            [name].into_iter().chain(cells).collect::<Vec<String>>()
         };
         let mut rows = vec![row("all".to_owned(), &self.all)];
-        let differ = self.ports.iter().filter(|port| {
-            let Counts { pauses, refreshes, resumes } = port.counts;
-            [pauses, refreshes, resumes].iter().any(|it| !it.is_equal())
-        });
+        let differ =
+            self.ports.iter().filter(|port| !numbers(&port.counts).all(|it| it.is_equal()));
         rows.extend(differ.map(|port| row(port.place.to_string(), &port.counts)));
-        let header = ["port", "PAUSE A", "B", "refresh A", "B", "RESUME A", "B"];
+        let header = ["port", "PAUSE A", "B", "RESUME A", "B", "refresh A", "B"];
+        let header = [&header[..3], if refreshes { &header[5..] } else { &[] }, &header[3..5]];
         let equal = (rows.len() == 1).then(|| "Counts of all ports are equal.".to_owned());
         let first = self.first.as_ref().map(|first| {
             let event = |event: &Option<NamedEvent>| match event {
@@ -209,7 +211,7 @@ impl PausesComparison {
             format!("First difference: in A {}; in B {}.", event(&first.a), event(&first.b))
         });
         let title = format!("Pauses ({})", self.file);
-        Section::new(&title, &header, rows).with(equal.into_iter().chain(first))
+        Section::new(&title, &header.concat(), rows).with(equal.into_iter().chain(first))
     }
 }
 
@@ -249,6 +251,9 @@ impl Display for FirstRow {
             (None, Some(place)) => write!(f, "{place}, only in B")?,
             (None, None) => {}
         }
+        if let Some(at) = self.at_ns {
+            write!(f, " at {}", time(at))?;
+        }
         let value = |value: &Option<String>| value.clone().unwrap_or_default();
         let fields = self.fields.iter().take(FIELDS).map(|Difference { key, a, b }| match (a, b) {
             (Some(a), Some(b)) => format!("{key} {a} | {b}"),
@@ -263,7 +268,7 @@ impl Display for FirstRow {
 }
 
 fn metric(difference: &Difference<Number>) -> Vec<String> {
-    let value = |value: Option<Number>| value.map_or_else(|| "-".to_owned(), |it| it.to_string());
+    let value = |value: Option<Number>| value.map_or_else(|| "-".to_owned(), grouped);
     vec![difference.key.clone(), value(difference.a), value(difference.b)]
 }
 
@@ -275,6 +280,14 @@ fn time(ns: i64) -> String {
 fn signed(number: i64) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{}", count(number.unsigned_abs()))
+}
+
+/// Writes a number with separators of thousands.
+fn grouped(number: Number) -> String {
+    let text = number.to_string();
+    let (whole, places) = text.split_once('.').map_or((&*text, None), |(it, of)| (it, Some(of)));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    places.map_or_else(|| whole.clone(), |places| format!("{whole}.{places}"))
 }
 
 /// Writes a part of one as a percentage.

@@ -120,7 +120,7 @@ fn the_first_flow_is_the_first_whose_end_or_start_differs() {
     assert_eq!((first.at_ns, first.what), (800, flows::What::Completion));
     assert_eq!(
         first.to_string(),
-        "flow 1 from h1 to h2 of 1,000 B, not completed in A, FCT 700 ns in B"
+        "flow 1 from h1 to h2 of 1,000 B: not completed in A, FCT 700 ns in B"
     );
 }
 
@@ -199,7 +199,7 @@ fn tables_have_their_first_row_that_differs() {
     assert_eq!((drops.rows, &*drops.only.b), (Pair { a: 2, b: 3 }, &["more".to_owned()][..]));
     let first = drops.first.as_ref().unwrap();
     assert_eq!(first.at_ns, Some(18));
-    assert_eq!(first.to_string(), "drops.csv line 3: time_ns 20 | 18, node s0 | s1");
+    assert_eq!(first.to_string(), "drops.csv line 3 at 18 ns: time_ns 20 | 18, node s0 | s1");
     let first = table("distributions").first.as_ref().unwrap();
     let text = "distributions.csv line 2, only in B: measure port-headroom, value 7";
     assert_eq!((first.at_ns, &*first.to_string()), (None, text));
