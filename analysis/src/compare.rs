@@ -124,7 +124,7 @@ pub fn compare(paths: Pair<&Path>) -> Result<Comparison, CompareError> {
     let flows = match (a, sides.b.flows(numbering, &mut names)?) {
         (Some(a), Some(b)) => Some(FlowsComparison::new(&Pair { a, b }, &names, is_with_file)),
         (a, b) => {
-            not_compared.extend(one_sided(FlowRow::FILE, &Pair { a: a.is_some(), b: b.is_some() }));
+            not_compared.extend(one_sided(FlowRow::FILE, Pair { a: a.is_some(), b: b.is_some() }));
             None
         }
     };
@@ -157,7 +157,7 @@ impl Comparison {
             if there.a && there.b {
                 self.tables.push(tables::compare(table, folders)?);
             } else if ![FlowRow::FILE, PauseRow::FILE].contains(&table.file) {
-                self.not_compared.extend(one_sided(table.file, &there));
+                self.not_compared.extend(one_sided(table.file, there));
             }
         }
         let metrics = runs.map(|run| Metrics::new(&run.summary));
@@ -183,7 +183,7 @@ impl Comparison {
 }
 
 /// Says that only one side has a part, if that is so.
-fn one_sided(part: &str, there: &Pair<bool>) -> Option<String> {
+fn one_sided(part: &str, there: Pair<bool>) -> Option<String> {
     match there {
         Pair { a: true, b: false } => Some(format!("{part}: only A has it")),
         Pair { a: false, b: true } => Some(format!("{part}: only B has it")),
@@ -212,7 +212,7 @@ fn metric_differences(metrics: &Pair<Metrics>) -> (Vec<Difference<Number>>, Vec<
             }
             values => {
                 let there = values.map(|value| value.is_some());
-                one_sided.extend(self::one_sided(&format!("{key} in {}", Summary::FILE), &there));
+                one_sided.extend(self::one_sided(&format!("{key} in {}", Summary::FILE), there));
             }
         }
     }

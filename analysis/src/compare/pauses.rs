@@ -70,7 +70,7 @@ pub struct Event {
     /// Number of the place in [`Places`].
     pub place: usize,
     /// Pause, refresh or resume.
-    pub event: PauseEvent,
+    pub kind: PauseEvent,
 }
 
 /// Comparison of pauses.
@@ -174,7 +174,7 @@ pub fn compare(
         Pair { a: Side::Run(_), b: Side::Run(_) } => (PauseRow::FILE, decisions),
         _ => (PFC_FILE, arrivals),
     };
-    not_compared.extend(one_sided(file, &there));
+    not_compared.extend(one_sided(file, there));
     Ok(None)
 }
 
@@ -194,21 +194,21 @@ impl PausesComparison {
             for event in &mut *events {
                 event.place = ranks[event.place];
             }
-            events.sort_by_key(|it| (it.time_ns, it.place, it.event.name()));
+            events.sort_by_key(|it| (it.time_ns, it.place, it.kind.name()));
             &*events
         });
         for it in a {
-            all.of(it.event).a += 1;
-            ports[it.place].counts.of(it.event).a += 1;
+            all.of(it.kind).a += 1;
+            ports[it.place].counts.of(it.kind).a += 1;
         }
         for it in b {
-            all.of(it.event).b += 1;
-            ports[it.place].counts.of(it.event).b += 1;
+            all.of(it.kind).b += 1;
+            ports[it.place].counts.of(it.kind).b += 1;
         }
         let name = |event: &Event| NamedEvent {
             time_ns: event.time_ns,
             place: ports[event.place].place.clone(),
-            event: event.event,
+            event: event.kind,
         };
         let first =
             (0..a.len().max(b.len())).map(|place| Pair { a: a.get(place), b: b.get(place) });

@@ -104,16 +104,15 @@ fn leave_out<T>(items: &mut Vec<T>, more: impl Fn(usize) -> T) {
 
 impl FlowsComparison {
     fn section(&self) -> Section {
-        let title = format!(
-            "Flows: {} in A, {} in B, {} in both",
-            self.flows.a, self.flows.b, self.matched
-        );
+        let [a, b, matched] = [self.flows.a, self.flows.b, self.matched].map(count);
+        let title = format!("Flows: {a} in A, {b} in B, {matched} in both");
+        let first = self.first.as_ref().map(|first| format!("First difference: {first}."));
+        if self.matched == 0 {
+            return Section { title, table: Vec::new(), lines: first.into_iter().collect() };
+        }
         let equal = |equal: u64| {
-            let share = match self.matched {
-                0 => "-".to_owned(),
-                all => percent(Number::ratio(equal.into(), all.into())),
-            };
-            vec![count(equal), share]
+            let share = Number::ratio(equal.into(), self.matched.into());
+            vec![count(equal), percent(share)]
         };
         let numbers = |distribution: &Option<Distribution>, write: fn(Number) -> String| {
             let numbers = distribution.as_ref().map(Distribution::numbers);
@@ -139,7 +138,6 @@ impl FlowsComparison {
             let [slower, faster] = [self.slower_in_b, self.faster_in_b].map(count);
             format!("Flows that take longer in B: {slower}; in A: {faster}.")
         });
-        let first = self.first.as_ref().map(|first| format!("First difference: {first}."));
         Section::new(&title, &header, rows).with(slower.into_iter().chain(first))
     }
 }
@@ -304,16 +302,14 @@ impl Display for Section {
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &self.table {
-            let mut line = String::new();
-            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line += &match column {
-                    0 => format!("  {cell:<width$}"),
-                    // Sentences are the last column of a table, and wide.
-                    _ if width > WIDE => format!("  {cell}"),
-                    _ => format!("  {cell:>width$}"),
-                };
-            }
-            writeln!(f, "{}", line.trim_end())?;
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, &width))| match column {
+                0 => format!("  {cell:<width$}"),
+                // Sentences are the last column of a table, and wide.
+                _ if width > WIDE => format!("  {cell}"),
+                _ => format!("  {cell:>width$}"),
+            });
+            writeln!(f, "{}", cells.collect::<String>().trim_end())?;
         }
         self.lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
     }

@@ -116,7 +116,7 @@ impl Side {
         let Some(run) = self.run() else { return Ok(events) };
         let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
         rows(&run.folder, PauseRow::FILE, columns, |row| {
-            let event = EVENTS.into_iter().find(|event| event.name() == row.text(5));
+            let kind = EVENTS.into_iter().find(|kind| kind.name() == row.text(5));
             let place = Place {
                 node: Some(row.text(1).to_owned()),
                 port: Some(row.exact(2)?),
@@ -127,7 +127,7 @@ impl Side {
             events.push(Event {
                 time_ns: row.exact(0)?,
                 place: places.number(place),
-                event: event
+                kind: kind
                     .ok_or_else(|| row.wrong(format!("no event is called {:?}", row.text(5))))?,
             });
             Ok(())
@@ -148,7 +148,7 @@ impl Side {
             Event {
                 time_ns: instant(line.time.0, offset),
                 place: places.number(place.unwrap_or_else(unnamed)),
-                event: if line.pauses { PauseEvent::Pause } else { PauseEvent::Resume },
+                kind: if line.pauses { PauseEvent::Pause } else { PauseEvent::Resume },
             }
         };
         Ok(read_pfc(&self.arrivals())?.into_iter().map(event).collect())

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use results::query::ScalarKind;
-use results::{Column, Table, TableError, TableReader};
+use results::{Column, PauseRow, Row, Table, TableError, TableReader};
 use serde::Serialize;
 
 use super::pair::Pair;
@@ -156,11 +156,14 @@ fn difference(table: &Table, shared: &[Shared<'_>], reading: &Pair<Reading>) -> 
     Some(FirstRow { at_ns: instant(table, shared, reading), place: places, fields })
 }
 
-/// Returns the instant of the rows, the earlier of both. Events and samples have it in their first column.
+/// Returns the instant of the rows, the earlier of both. Tables of events and samples have it in their first column, which
+/// is called as in the table of pauses.
 fn instant(table: &Table, shared: &[Shared<'_>], reading: &Pair<Reading>) -> Option<i64> {
-    let column =
-        table.columns.first().filter(|it| ScalarKind::from_column(it) == ScalarKind::Time)?;
-    let places = shared.iter().find(|shared| shared.name == column.name)?.places;
+    let [column, of_pauses] = [table.columns, PauseRow::COLUMNS].map(|columns| columns[0].name);
+    if column != of_pauses {
+        return None;
+    }
+    let places = shared.iter().find(|shared| shared.name == column)?.places;
     let fields = [reading.a.field(places.a), reading.b.field(places.b)];
     fields.into_iter().flatten().filter_map(|field| field.parse().ok()).min()
 }

@@ -61,8 +61,8 @@ impl Folders {
 use results::SCENARIO_FILE;
 
 /// Numbers of a distribution as text.
-fn shown(distribution: &Option<distribution::Distribution>) -> String {
-    let numbers = distribution.as_ref().map(distribution::Distribution::numbers);
+fn shown(distribution: Option<&distribution::Distribution>) -> String {
+    let numbers = distribution.map(distribution::Distribution::numbers);
     numbers.map_or_else(String::new, |all| all.map(|it| it.to_string()).join(" "))
 }
 
@@ -78,7 +78,7 @@ fn equal_runs_are_equal() {
     assert!(comparison.equal && comparison.first.is_none(), "{comparison:#?}");
     let flows = comparison.flows.as_ref().unwrap();
     assert_eq!((flows.matched, flows.equal_fcts, flows.equal_ports), (2, 2, None));
-    assert_eq!(shown(&flows.fct_relative), "0 0 0 0 0");
+    assert_eq!(shown(flows.fct_relative.as_ref()), "0 0 0 0 0");
     assert!(comparison.to_string().contains("\nequal: everything that A and B both have\n"));
     assert_eq!(comparison.not_compared, Vec::<String>::new());
 }
@@ -99,10 +99,10 @@ fn flows_differ_in_starts_and_completion_times() {
     assert_eq!((flows.flows, flows.matched), (Pair { a: 4, b: 4 }, 4));
     assert_eq!((flows.equal_starts, flows.equal_fcts, flows.equal_ideals), (3, 1, 4));
     assert_eq!((flows.slower_in_b, flows.faster_in_b), (1, 1));
-    assert_eq!(shown(&flows.start_ns), "0 1 1 1 0.25");
-    assert_eq!(shown(&flows.fct_ns), "5 10 10 10 5");
-    assert_eq!(shown(&flows.fct_relative), "0.01 0.01 0.01 0.01 0.006667");
-    assert_eq!(shown(&flows.slowdown), "0.02 0.04 0.04 0.04 0.02");
+    assert_eq!(shown(flows.start_ns.as_ref()), "0 1 1 1 0.25");
+    assert_eq!(shown(flows.fct_ns.as_ref()), "5 10 10 10 5");
+    assert_eq!(shown(flows.fct_relative.as_ref()), "0.01 0.01 0.01 0.01 0.006667");
+    assert_eq!(shown(flows.slowdown.as_ref()), "0.02 0.04 0.04 0.04 0.02");
     let first = flows.first.as_ref().unwrap();
     assert_eq!((first.at_ns, first.what), (7, flows::What::Start));
     assert_eq!(first.a.as_ref().map(|flow| (flow.flow, &*flow.from)), Some((1, "h1")));
@@ -268,7 +268,7 @@ fn a_file_of_a_simulator_is_compared_in_the_terms_of_the_run() {
     folders.write("mix/7_out_fct.txt", ids.replace("2000000010", "2000000011"));
     let flows = folders.compare("mix/7_out_fct.txt", "run").flows.unwrap();
     assert_eq!(
-        (flows.matched, flows.equal_starts, shown(&flows.start_ns)),
+        (flows.matched, flows.equal_starts, shown(flows.start_ns.as_ref())),
         (2, 0, "1 1 1 1 1".into())
     );
 }
