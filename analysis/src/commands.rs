@@ -1,5 +1,6 @@
-//! `xoff explain` and `xoff report`, and the scenarios that commands read.
+//! `xoff explain`, `xoff compare` and `xoff report`, and the scenarios that commands read.
 
+pub mod compare;
 pub mod explain;
 pub mod report;
 

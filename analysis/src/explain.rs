@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use results::query::rows;
-use results::{LoggedKind, Summary, TableError, WIRE_LOG_FILE, read_wire_log};
+use results::{LoggedKind, TableError, WIRE_LOG_FILE, read_wire_log};
 use units::Picos;
 
-use crate::report::ReportError;
+use crate::report::{self, ReportError};
 pub use answer::{ExplainedPause, Explanation, Lost, Overview, Part, RootCause, Share, Tree};
 use journey::{Span, What};
 use log::{Course, Log, Loss, Wire};
@@ -122,11 +122,7 @@ impl Explainer {
             peers.insert((node, port), peer);
             Ok(())
         })?;
-        let summary = folder.join("summary.json");
-        let end = std::fs::read(&summary)
-            .map_err(|source| ReportError::Read { path: summary.clone(), source })?;
-        let end: Summary = serde_json::from_slice(&end)
-            .map_err(|source| ReportError::Summary { path: summary, source })?;
+        let end = report::summary(folder)?;
         let records = read_wire_log(&path).map_err(ExplainError::Log)?;
         let last = records.iter().map(|record| record.started).max().unwrap_or(Picos::ZERO);
         let end = last.max(Picos(end.emulated_ns.saturating_mul(1000)));

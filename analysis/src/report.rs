@@ -10,7 +10,7 @@
 )]
 
 pub mod chart;
-mod differences;
+pub mod differences;
 mod draw;
 mod drops;
 mod origin;
@@ -36,6 +36,8 @@ use results::{Summary, TableError, table_path};
 use run::Run;
 use sweep::Sweep;
 
+use crate::compare::Comparison;
+
 /// Error in the results for a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -48,14 +50,6 @@ pub enum ReportError {
         /// The folder.
         folder: PathBuf,
         /// Error of reading the folder.
-        source: io::Error,
-    },
-    /// A file that cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Error of the system.
         source: io::Error,
     },
     /// A summary of another version, or of something else.
@@ -80,8 +74,8 @@ pub struct Report {
 }
 
 /// Reads runs and sweeps, and makes their report. Folders are labelled by their names, or by their paths if two names
-/// are equal.
-pub fn build(folders: &[PathBuf]) -> Result<Report, ReportError> {
+/// are equal. `comparison` is of two of the runs.
+pub fn build(folders: &[PathBuf], comparison: Option<&Comparison>) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     let folders = &with_figures(folders);
     for folder in folders {
@@ -92,7 +86,15 @@ pub fn build(folders: &[PathBuf]) -> Result<Report, ReportError> {
             runs.push(Run::read(folder, name)?);
         }
     }
-    Ok(page::report(&runs, &sweeps))
+    Ok(page::report(&runs, &sweeps, comparison))
+}
+
+/// Reads the summary of a run.
+pub fn summary(folder: &Path) -> Result<Summary, ReportError> {
+    let path = folder.join(Summary::FILE);
+    let json = std::fs::read(&path)
+        .map_err(|source| ReportError::NoResults { folder: folder.to_owned(), source })?;
+    serde_json::from_slice(&json).map_err(|source| ReportError::Summary { path, source })
 }
 
 /// Replaces folders of `xoff reproduce` by the folders of their figures, sorted by name.

@@ -16,7 +16,7 @@ pub mod cpu_time;
 pub mod datapath;
 pub mod engine;
 pub mod host_settings;
-mod hpcc_options;
+pub mod hpcc_options;
 pub mod ideal;
 #[cfg(feature = "kernel")]
 pub mod live;

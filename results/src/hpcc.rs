@@ -4,6 +4,7 @@
 //! Columns and formats: `simulation/scratch/third.cc` of alibaba-edu/High-Precision-Congestion-Control.
 
 mod queue_lengths;
+mod reader;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,7 +20,12 @@ use super::tables::FlowRow;
 use super::text_file::TextFile;
 use queue_lengths::Dumps;
 pub use queue_lengths::{QueueLengths, QueueSampling};
+pub use reader::{FctLine, PfcLine, read_fct, read_pfc};
 
+/// Name of the file of completed flows.
+pub const FCT_FILE: &str = "fct.txt";
+/// Name of the file of pauses.
+pub const PFC_FILE: &str = "pfc.txt";
 /// The first UDP source port of each pair of hosts.
 const FIRST_SOURCE_PORT: u16 = 10_000;
 /// Destination port of flows whose label has no port assigned: the simulator's analysis takes 100 for ordinary flows
@@ -67,6 +73,20 @@ pub struct FlowStart<'a> {
     pub standalone: Option<Nanos>,
 }
 
+/// Source ports of flows, which count up for each pair of hosts in the order of the flows' numbers.
+#[derive(Clone, Debug, Default)]
+pub struct SourcePorts(BTreeMap<(u32, u32), u16>);
+
+impl SourcePorts {
+    /// Returns the source port of the next flow of a pair of hosts.
+    pub fn next(&mut self, pair: (u32, u32)) -> u16 {
+        let next = self.0.entry(pair).or_insert(FIRST_SOURCE_PORT);
+        let port = *next;
+        *next = next.wrapping_add(1);
+        port
+    }
+}
+
 /// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
 /// and the flows under way.
 pub struct HpccFiles {
@@ -77,8 +97,7 @@ pub struct HpccFiles {
     destination_ports: BTreeMap<String, u16>,
     time_offset: Nanos,
     dumps: Dumps,
-    /// The next source port of a pair of hosts, by their ids.
-    next_ports: BTreeMap<(u32, u32), u16>,
+    source_ports: SourcePorts,
     /// Source ports of flows under way, and their [`FlowStart::standalone`].
     under_way: BTreeMap<u32, (u16, Option<Nanos>)>,
     /// Ends of pauses, by (node, port, priority).
@@ -87,7 +106,7 @@ pub struct HpccFiles {
 
 impl HpccFiles {
     /// Names of the files.
-    pub const FILES: [&str; 3] = ["fct.txt", "pfc.txt", "qlen.txt"];
+    pub const FILES: [&str; 3] = [FCT_FILE, PFC_FILE, "qlen.txt"];
 
     /// Opens the files.
     pub fn create(staging: &Staging, options: HpccOptions) -> Result<Self, ResultsError> {
@@ -104,7 +123,7 @@ impl HpccFiles {
             destination_ports,
             time_offset,
             dumps,
-            next_ports: BTreeMap::new(),
+            source_ports: SourcePorts::default(),
             under_way: BTreeMap::new(),
             paused: BTreeMap::new(),
         })
@@ -113,9 +132,8 @@ impl HpccFiles {
     /// Gives a flow its source port.
     pub fn flow_started(&mut self, start: &FlowStart) {
         let pair = (self.nodes[start.src].id, self.nodes[start.dst].id);
-        let next = self.next_ports.entry(pair).or_insert(FIRST_SOURCE_PORT);
-        self.under_way.insert(start.flow, (*next, start.standalone));
-        *next = next.wrapping_add(1);
+        let port = self.source_ports.next(pair);
+        self.under_way.insert(start.flow, (port, start.standalone));
     }
 
     /// Adds a flow, if it has completed.
@@ -187,7 +205,7 @@ const fn address(id: u32) -> u32 {
 /// Documentation of the files: name, meaning of a line, fields.
 pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
     (
-        "fct.txt",
+        FCT_FILE,
         "Only with `results.hpcc` or `--format hpcc`. One line per completed flow, in the order of \
          completion; fields are separated by a space. This file and the two below have the columns \
          of the HPCC simulator (ns-3). Nodes have the ids that `results.hpcc.nodes` gives them; \
@@ -222,7 +240,7 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
         ],
     ),
     (
-        "pfc.txt",
+        PFC_FILE,
         "One line per PFC frame and class that stopped a port or let it go on, at its arrival. A \
          PAUSE that renews a running one has no line, nor has a pause that expires.",
         &[

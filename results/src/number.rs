@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 
 use super::column::ColumnType;
 use super::row::{Decimal, Field, Value};
@@ -52,6 +53,21 @@ impl Number {
     }
 }
 
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self(i128::from(value) * ONE)
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match i64::try_from(self.0 / ONE) {
+            Ok(whole) if self.0 % ONE == 0 => serializer.serialize_i64(whole),
+            _ => serializer.serialize_f64(Decimal::new(self.0, 6).nearest()),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let number = serde_json::Number::deserialize(deserializer)?;
@@ -98,6 +114,14 @@ mod tests {
             let read = Number::from_json(&value).map(|number| number.to_string());
             assert_eq!(read.as_deref(), expected, "{json}");
         }
+    }
+
+    #[test]
+    fn json_has_no_places_that_a_number_lacks() {
+        for (number, json) in [(5_000_000, "5"), (-1_500_000, "-1.5"), (333_333, "0.333333")] {
+            assert_eq!(serde_json::to_string(&Number(number)).unwrap(), json);
+        }
+        assert_eq!(Number::from(u64::MAX).to_string(), u64::MAX.to_string());
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl Selection {
         let sum = Number(self.fields.iter().map(|(number, _)| number.0).sum());
         match aggregate {
             Aggregate::Count => {
-                return number(Number(i128::from(self.filled) * Number::ONE.0), rows);
+                return number(self.filled.into(), rows);
             }
             Aggregate::Sum => return number(sum, rows),
             _ if self.fields.is_empty() => {

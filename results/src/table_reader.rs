@@ -1,7 +1,7 @@
 //! Reader of tables, in any format.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
@@ -20,7 +20,11 @@ pub struct TableReader {
 }
 
 enum Rows {
-    Csv(Box<csv::Reader<BufReader<File>>>),
+    Csv {
+        reader: Box<csv::Reader<BufReader<File>>>,
+        /// True if the last line does not end with a line feed.
+        is_cut: bool,
+    },
     Parquet(ParquetRows),
 }
 
@@ -40,6 +44,16 @@ pub enum TableError {
     Broken {
         /// The file.
         path: PathBuf,
+        /// The defect.
+        why: String,
+    },
+    /// A row that is not one.
+    #[error("{} {place}: {why}", .path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// Line or row, from 1.
+        place: String,
         /// The defect.
         why: String,
     },
@@ -90,7 +104,7 @@ impl TableReader {
         let opened = if path.extension().is_some_and(|it| it == TableFormat::Parquet.name()) {
             ParquetRows::open(file).map(|(columns, rows)| (columns, Rows::Parquet(rows)))
         } else {
-            csv_rows(file).map_err(|error| error.to_string())
+            csv_rows(file)
         };
         match opened {
             Ok((columns, rows)) => {
@@ -124,14 +138,20 @@ impl TableReader {
     /// Goes to the next row. Returns false at the end.
     pub fn advance(&mut self) -> Result<bool, TableError> {
         let there = match &mut self.rows {
-            Rows::Csv(reader) => {
+            Rows::Csv { reader, .. } => {
                 reader.read_record(&mut self.record).map_err(|error| error.to_string())
             }
             Rows::Parquet(rows) => rows.read(&mut self.record),
         };
         let there = there.map_err(|why| TableError::Broken { path: self.path.clone(), why })?;
         self.read += u64::from(there);
-        Ok(there)
+        match self.rows {
+            Rows::Csv { is_cut: true, .. } if !there => {
+                let why = "the file ends within this line: it was cut".to_owned();
+                Err(TableError::Row { path: self.path.clone(), place: self.place(), why })
+            }
+            _ => Ok(there),
+        }
     }
 
     /// The fields of the row.
@@ -152,7 +172,7 @@ impl TableReader {
     /// Unit by which rows are numbered: line or row.
     pub const fn noun(&self) -> &'static str {
         match &self.rows {
-            Rows::Csv(_) => "line",
+            Rows::Csv { .. } => "line",
             Rows::Parquet(_) => "row",
         }
     }
@@ -160,14 +180,58 @@ impl TableReader {
     /// The number of the row, from 1 on; a header is the first line of a text.
     pub fn number(&self) -> u64 {
         match &self.rows {
-            Rows::Csv(_) => self.record.position().map_or(0, csv::Position::line),
+            Rows::Csv { .. } => self.record.position().map_or(0, csv::Position::line),
             Rows::Parquet(_) => self.read,
         }
     }
 }
 
-fn csv_rows(file: File) -> Result<(StringRecord, Rows), csv::Error> {
-    let mut reader = csv::Reader::from_reader(BufReader::new(file));
-    let columns = reader.headers()?.clone();
-    Ok((columns, Rows::Csv(Box::new(reader))))
+fn csv_rows(mut file: File) -> Result<(StringRecord, Rows), String> {
+    let last = last_byte(&mut file).map_err(|error| error.to_string())?;
+    let is_cut = last.ok_or("it is empty")? != b'\n';
+    let mut reader = Box::new(csv::Reader::from_reader(BufReader::new(file)));
+    let columns = reader.headers().map_err(|error| error.to_string())?.clone();
+    Ok((columns, Rows::Csv { reader, is_cut }))
+}
+
+/// Reads the last byte of a file that is then read from its start; `None` if it is empty.
+fn last_byte(file: &mut File) -> io::Result<Option<u8>> {
+    if file.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    file.rewind()?;
+    Ok(Some(last[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a table of this text to its end: the number of its rows, or the error.
+    fn read(text: &str) -> Result<u64, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("drops.csv"), text).unwrap();
+        let said = |error: TableError| {
+            error.to_string().replace(&folder.path().display().to_string(), "out")
+        };
+        let mut table = TableReader::open(folder.path(), "drops.csv").map_err(said)?;
+        while table.advance().map_err(said)? {}
+        Ok(table.read)
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_not_a_shorter_table() {
+        assert_eq!(read("time_ns,node\n7,s0\n8,s1\n"), Ok(2));
+        assert_eq!(read("time_ns,node\n"), Ok(0));
+        let cut = |line| {
+            Err(format!("out/drops.csv line {line}: the file ends within this line: it was cut"))
+        };
+        assert_eq!(read("time_ns,node\n7,s0\n8,s"), cut(3));
+        assert_eq!(read("time_ns,no"), cut(1));
+        assert_eq!(read(""), Err("out/drops.csv is not a table: it is empty".into()));
+        assert!(read("time_ns,node\n7,s0\n8\n").unwrap_err().contains("line: 3"));
+    }
 }

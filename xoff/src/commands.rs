@@ -21,7 +21,7 @@ use std::path::Path;
 use ::selftest::commands::{doctor, selftest};
 use ::sweep::commands::{run_progress, sweep};
 use analysis::checked::load;
-use analysis::commands::{explain, report};
+use analysis::commands::{compare, explain, report};
 use clap::{CommandFactory, Parser, Subcommand};
 #[cfg(feature = "live")]
 use live::commands::{
@@ -73,6 +73,8 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Explains why flows were slow: where they waited, and which queue or host caused it.
     Explain(explain::Arguments),
+    /// Compares two runs, or a run with the `fct.txt` of a simulator: flows, pauses, tables, metrics.
+    Compare(compare::Arguments),
     /// Writes an HTML report with charts of runs and sweeps.
     Report(report::Arguments),
     /// Checks a scenario without running it.
@@ -143,6 +145,7 @@ impl Arguments {
             Command::Sweep(arguments) => sweep::execute(arguments),
             Command::Reproduce(arguments) => reproduce::execute(arguments),
             Command::Explain(arguments) => explain::execute(arguments),
+            Command::Compare(arguments) => compare::execute(arguments),
             Command::Report(arguments) => report::execute(arguments),
             Command::Validate(arguments) => validate::execute(arguments),
             Command::Import(arguments) => import::execute(arguments),

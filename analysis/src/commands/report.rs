@@ -8,13 +8,15 @@ use sweep::replace::replace;
 use terminal::Complaint;
 
 use super::Exit;
+use crate::compare::{Pair, compare};
 use crate::report;
 
 /// Arguments of `xoff report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   xoff run scenario.toml --out run && xoff report run
-  xoff report dt dsh --out compared.html --figures figures")]
+  xoff report dt dsh --out compared.html --figures figures
+  xoff report before after --compare")]
 pub struct Arguments {
     /// Folders of runs (`xoff run --out`), of sweeps, and of reproductions, whose figures are sweeps. Several runs are
     /// compared side by side.
@@ -27,6 +29,9 @@ pub struct Arguments {
     /// replaced, others stay.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
+    /// Adds the differences of two runs, as `xoff compare` finds them.
+    #[arg(long)]
+    compare: bool,
 }
 
 /// Runs the command.
@@ -48,13 +53,18 @@ pub fn execute(arguments: &Arguments) -> Exit {
 
 /// Writes the report, and returns the names of its charts.
 fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
-    let Arguments { folders, out, figures } = arguments;
+    let Arguments { folders, out, figures, .. } = arguments;
     super::require_place(out)?;
     if !report::may_replace(out) {
         let out = out.display();
         return Err(format!("{out} is not a report of xoff: name another file with --out").into());
     }
-    let report = report::build(folders).map_err(|error| error.to_string())?;
+    let comparison = match &folders[..] {
+        _ if !arguments.compare => None,
+        [a, b] => Some(compare(Pair { a, b }).map_err(super::compare::complaint)?),
+        _ => return Err("--compare is for two runs: name two folders".into()),
+    };
+    let report = report::build(folders, comparison.as_ref()).map_err(|error| error.to_string())?;
     for path in [Some(out), figures.as_ref()].into_iter().flatten() {
         if crate::report::is_in(path, folders) {
             let path = path.display();

@@ -6,26 +6,25 @@ use std::path::Path;
 use results::SCENARIO_FILE;
 use toml::{Table, Value};
 
-use super::run::Run;
-
 /// Max number of rows.
 const ROWS: usize = 20;
 /// Max number of rows for entries of lists, such as flows.
 const ENTRIES: usize = 8;
+/// Value of a key that a scenario lacks.
+pub const NONE: &str = "-";
 /// Max length of a value.
 const LETTERS: usize = 24;
 
 /// Values of a scenario, by path.
 type Keys = BTreeMap<String, String>;
 
-/// Returns a row for each key in which the runs differ: the key and the value in each run.
-pub fn rows(runs: &[Run]) -> Vec<Vec<String>> {
-    let keys: Vec<Keys> = runs.iter().map(|run| read(&run.folder)).collect();
-    shortened(of(&keys), runs.len())
+/// Returns a row for each key in which the scenarios of these results differ: the key, and the value in each folder.
+pub fn rows<'a>(folders: impl Iterator<Item = &'a Path>) -> Vec<Vec<String>> {
+    of(&folders.map(read).collect::<Vec<Keys>>())
 }
 
-/// Leaves out rows for lack of room, entries of lists first.
-fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
+/// Leaves out rows for lack of room, entries of lists first, and letters of long values.
+pub fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
     let (lists, mut rows): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|row| row[0].contains('['));
     if lists.len() <= ENTRIES {
@@ -97,10 +96,8 @@ fn keys_below(run: &Keys, table: &str) -> usize {
 fn of(runs: &[Keys]) -> Vec<Vec<String>> {
     let all: BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
     let differs = |key: &&String| runs.iter().any(|run| run.get(*key) != runs[0].get(*key));
-    // The glance has a row for the seed of each run, and the title has the name.
-    let shown = all.into_iter().filter(|key| !["seed", "name"].contains(&key.as_str()));
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for key in shown.filter(differs) {
+    for key in all.into_iter().filter(differs) {
         let (name, value): (String, &dyn Fn(&Keys) -> Option<String>) =
             match table_that_lacks(key, runs) {
                 None => (key.clone(), &|run| run.get(key).cloned()),
@@ -112,7 +109,7 @@ fn of(runs: &[Keys]) -> Vec<Vec<String>> {
         if rows.last().is_some_and(|row| row[0] == name) {
             continue;
         }
-        let values = runs.iter().map(|run| value(run).unwrap_or_else(|| "-".into()));
+        let values = runs.iter().map(|run| value(run).unwrap_or_else(|| NONE.into()));
         rows.push([name].into_iter().chain(values).collect());
     }
     rows
@@ -169,6 +166,7 @@ mod tests {
             of(&keys),
             [
                 ["flows[0].bytes", "7", "8"],
+                ["seed", "1", "2"],
                 ["switch.lossless", "-", "[3]"],
                 ["switch.threshold.alpha", "1/2", "-"],
             ]

@@ -11,6 +11,7 @@ use super::run::Run;
 use super::sweep::Sweep;
 use super::timeline::Timeline;
 use super::{Report, differences, drops, selection, sweep_charts};
+use crate::compare::Comparison;
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
@@ -32,8 +33,8 @@ struct Page {
     figures: Vec<(String, String)>,
 }
 
-/// Makes the report of runs and sweeps.
-pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
+/// Makes the report of runs and sweeps, with a comparison of runs if there is one.
+pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -> Report {
     let mut page = Page::default();
     if !runs.is_empty() {
         page.section("At a glance");
@@ -41,6 +42,10 @@ pub fn report(runs: &[Run], sweeps: &[Sweep]) -> Report {
         for chart in selection::comparison_charts(runs) {
             page.chart(chart);
         }
+    }
+    if let Some(comparison) = comparison {
+        page.section("Comparison");
+        page.comparison(comparison);
     }
     for (number, run) in runs.iter().enumerate() {
         page.run(run, &format!("run{number}"));
@@ -103,6 +108,22 @@ impl Page {
         self.picture(&chart.id, &chart.title, &chart.about, |width| chart.svg(width));
         self.figures.push((chart.id.clone(), chart.standalone_svg()));
         self.data.charts.push(chart);
+    }
+
+    fn comparison(&mut self, comparison: &Comparison) {
+        let [a, b] = [&comparison.paths.a, &comparison.paths.b].map(|path| escaped(path));
+        self.text(&format!("A is <code>{a}</code>, B is <code>{b}</code>."));
+        self.text(&format!("<b>{}</b>", escaped(&comparison.verdict())));
+        for section in comparison.sections() {
+            self.text(&format!("<b>{}</b>", escaped(&section.title)));
+            if let Some((header, rows)) = section.table.split_first() {
+                let header: Vec<&str> = header.iter().map(String::as_str).collect();
+                self.table(&header, rows);
+            }
+            for line in &section.lines {
+                self.text(&escaped(line));
+            }
+        }
     }
 
     fn sweep(&mut self, sweep: &Sweep, id: &str) {
@@ -197,7 +218,10 @@ impl Page {
         ];
         rows.extend(only_some.into_iter().flatten());
         self.table(&header, &rows);
-        let keys = differences::rows(runs);
+        let mut keys = differences::rows(runs.iter().map(|run| &*run.folder));
+        // The table has a row for the seed, and the title has the name.
+        keys.retain(|row| !["seed", "name"].contains(&&*row[0]));
+        let keys = differences::shortened(keys, runs.len());
         if !keys.is_empty() {
             self.text("Keys in which the runs differ (<code>scenario.resolved.toml</code>):");
             self.table(&header, &keys);
@@ -356,7 +380,7 @@ mod tests {
             seeds: 2,
             cells_left_out: 7,
         };
-        let html = report(&[], &[sweep]).html;
+        let html = report(&[], &[sweep], None).html;
         assert!(!html.contains(&name) && html.contains("&lt;/script&gt;&lt;b&gt;"), "{html}");
         assert!(html.contains("\\u003c/script>"), "{html}");
         assert_eq!(html.matches("</script>").count(), 2, "those of the page");

@@ -113,11 +113,7 @@ pub struct Run {
 impl Run {
     /// Reads a folder of results.
     pub fn read(folder: &Path, name: String) -> Result<Self, ReportError> {
-        let path = folder.join(Summary::FILE);
-        let json = std::fs::read(&path)
-            .map_err(|source| ReportError::NoResults { folder: folder.to_owned(), source })?;
-        let summary: Summary = serde_json::from_slice(&json)
-            .map_err(|source| ReportError::Summary { path, source })?;
+        let summary = super::summary(folder)?;
         let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
             .map_err(|error| printable(error.title()).into_owned());
         let Flows { slowdowns, slowest, largest } = flows(folder)?;

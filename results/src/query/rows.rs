@@ -65,6 +65,11 @@ impl<const N: usize> Fields<'_, N> {
         if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
 
+    /// Returns the error of a row that has not what it must have.
+    pub fn wrong(&self, why: String) -> TableError {
+        TableError::Row { path: self.table.path().to_owned(), place: self.table.place(), why }
+    }
+
     fn not_a_number(&self, column: usize) -> TableError {
         TableError::Number {
             path: self.table.path().to_owned(),

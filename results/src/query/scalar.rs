@@ -86,7 +86,7 @@ impl ScalarKind {
     }
 
     /// Parses a field of a table; `None` if it is empty.
-    pub(super) fn parse(self, field: &str) -> Option<Scalar> {
+    pub fn parse(self, field: &str) -> Option<Scalar> {
         if self == Self::Text {
             return Some(Scalar::Text(field.to_owned()));
         }

@@ -21,6 +21,7 @@ fn errors_of_every_command_are_json_if_asked() {
         vec!["sweep", &bad],
         vec!["graph", &incast, "--out", &out],
         vec!["report", &missing, "--out", &out],
+        vec!["compare", &missing, &missing],
         vec!["import", "hpcc", &missing],
         vec!["reproduce", "nothing"],
         vec!["init", "a b"],

@@ -3,6 +3,7 @@
 mod bad_input;
 mod cluster;
 mod commands;
+mod compare;
 mod expect;
 mod explain;
 mod first_hour;

@@ -37,6 +37,11 @@ fn codes(command: &str) -> Codes {
             REFUSED,
             ("130", "interrupted; the next call goes on"),
         ],
+        "compare" => &[
+            ("0", "everything that both sides have is equal"),
+            ("1", "it differs, or a flow is on one side only"),
+            REFUSED,
+        ],
         "import" => &[DONE, REFUSED, ("130", "interrupted; nothing was written")],
         "doctor" => &[
             ("0", "this machine can run fabrics"),

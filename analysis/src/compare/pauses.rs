@@ -1,0 +1,228 @@
+//! Pauses of both sides: counts by port, and the first difference.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fabric_core::hop_control::PauseEvent;
+use results::{PFC_FILE, PauseRow, Row};
+use serde::{Serialize, Serializer};
+
+use super::pair::Pair;
+use super::side::{Numbering, Side};
+use super::{CompareError, First, one_sided};
+
+/// Port that pauses another, or that is paused.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// Node that pauses; `None` in a simulator's file without a scenario.
+    pub node: Option<String>,
+    /// Port of the node that pauses.
+    pub port: Option<u16>,
+    /// Paused node.
+    pub paused: String,
+    /// Interface of the paused node in a simulator's file without a scenario.
+    pub interface: Option<u32>,
+    /// Paused priority; `None` in a simulator's file.
+    pub priority: Option<u8>,
+}
+
+impl Place {
+    /// Makes the place of a paused interface whose neighbour is not known.
+    pub const fn of_file(paused: String, interface: u32) -> Self {
+        Self { node: None, port: None, paused, interface: Some(interface), priority: None }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(node), Some(port)) = (&self.node, self.port) {
+            write!(f, "{node} port {port} to {}", self.paused)?;
+        } else {
+            f.write_str(&self.paused)?;
+        }
+        if let Some(interface) = self.interface {
+            write!(f, " interface {interface}")?;
+        }
+        if let Some(priority) = self.priority {
+            write!(f, " priority {priority}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Places, with a number for each.
+#[derive(Clone, Debug, Default)]
+pub struct Places(BTreeMap<Place, usize>);
+
+impl Places {
+    /// Returns the number of a place.
+    pub fn number(&mut self, place: Place) -> usize {
+        let next = self.0.len();
+        *self.0.entry(place).or_insert(next)
+    }
+}
+
+/// Decision about a pause, or its arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Instant.
+    pub time_ns: i64,
+    /// Number of the place in [`Places`].
+    pub place: usize,
+    /// Pause, refresh or resume.
+    pub kind: PauseEvent,
+}
+
+/// Comparison of pauses.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct PausesComparison {
+    /// File with the pauses: of decisions of switches, or of arrivals at paused nodes.
+    pub file: &'static str,
+    /// Counts of all ports.
+    pub all: Counts,
+    /// Counts by port, in the order of names.
+    pub ports: Vec<PortPauses>,
+    /// First difference. At one instant events are in the order of ports.
+    pub first: Option<FirstPause>,
+}
+
+/// Numbers of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Pauses that began.
+    pub pauses: Pair<u64>,
+    /// Refreshes.
+    pub refreshes: Pair<u64>,
+    /// Resumes.
+    pub resumes: Pair<u64>,
+}
+
+impl Counts {
+    const fn of(&mut self, event: PauseEvent) -> &mut Pair<u64> {
+        match event {
+            PauseEvent::Pause => &mut self.pauses,
+            PauseEvent::Refresh => &mut self.refreshes,
+            PauseEvent::Resume => &mut self.resumes,
+        }
+    }
+}
+
+/// Counts of a port.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct PortPauses {
+    /// The port.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// First difference of pauses.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct FirstPause {
+    /// Instant of the earlier of both events.
+    pub at_ns: i64,
+    /// Event in A; `None` after its last.
+    pub a: Option<NamedEvent>,
+    /// Event in B; `None` after its last.
+    pub b: Option<NamedEvent>,
+}
+
+/// Event with the names of its port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedEvent {
+    /// Instant.
+    pub time_ns: i64,
+    /// The port.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Pause, refresh or resume.
+    #[serde(serialize_with = "by_name")]
+    pub event: PauseEvent,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn by_name<S: Serializer>(event: &PauseEvent, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(event.name())
+}
+
+impl fmt::Display for NamedEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}", self.event.name(), self.place)
+    }
+}
+
+/// Compares the pauses of both sides: decisions of two runs, or arrivals if both sides have a file of them.
+pub fn compare(
+    sides: &Pair<Side>,
+    numbering: Option<&Numbering>,
+    not_compared: &mut Vec<String>,
+) -> Result<Option<PausesComparison>, CompareError> {
+    let mut places = Places::default();
+    let decisions = sides.as_ref().map(Side::has_decisions);
+    if decisions.a && decisions.b {
+        let events = sides.as_ref().try_map(|side| side.read_decisions(&mut places))?;
+        return Ok(Some(PausesComparison::new(PauseRow::FILE, events, &places)));
+    }
+    let arrivals = sides.as_ref().map(|side| side.arrivals().exists());
+    if arrivals.a && arrivals.b {
+        let events = sides.as_ref().try_map(|side| side.read_arrivals(numbering, &mut places))?;
+        return Ok(Some(PausesComparison::new(PFC_FILE, events, &places)));
+    }
+    let (file, there) = match sides {
+        Pair { a: Side::Run(_), b: Side::Run(_) } => (PauseRow::FILE, decisions),
+        _ => (PFC_FILE, arrivals),
+    };
+    not_compared.extend(one_sided(file, there));
+    Ok(None)
+}
+
+impl PausesComparison {
+    /// Compares events. At one instant their order is not compared.
+    fn new(file: &'static str, mut events: Pair<Vec<Event>>, places: &Places) -> Self {
+        let mut ranks = vec![0; places.0.len()];
+        for (rank, &number) in places.0.values().enumerate() {
+            ranks[number] = rank;
+        }
+        let ports = places.0.keys();
+        let mut ports: Vec<PortPauses> = ports
+            .map(|place| PortPauses { place: place.clone(), counts: Counts::default() })
+            .collect();
+        let mut all = Counts::default();
+        let Pair { a, b } = events.as_mut().map(|events| {
+            for event in &mut *events {
+                event.place = ranks[event.place];
+            }
+            events.sort_by_key(|it| (it.time_ns, it.place, it.kind.name()));
+            &*events
+        });
+        for it in a {
+            all.of(it.kind).a += 1;
+            ports[it.place].counts.of(it.kind).a += 1;
+        }
+        for it in b {
+            all.of(it.kind).b += 1;
+            ports[it.place].counts.of(it.kind).b += 1;
+        }
+        let name = |event: &Event| NamedEvent {
+            time_ns: event.time_ns,
+            place: ports[event.place].place.clone(),
+            event: event.kind,
+        };
+        let first =
+            (0..a.len().max(b.len())).map(|place| Pair { a: a.get(place), b: b.get(place) });
+        let first = first.into_iter().find(|events| !events.is_equal()).and_then(|events| {
+            let times = events.a.into_iter().chain(events.b).map(|event| event.time_ns);
+            let Pair { a, b } = events.map(|event| event.map(name));
+            Some(FirstPause { at_ns: times.min()?, a, b })
+        });
+        Self { file, all, ports, first }
+    }
+
+    /// Returns the first difference.
+    pub fn first(&self) -> Option<First> {
+        let first = self.first.as_ref()?;
+        Some(First { at_ns: first.at_ns, place: format!("a pause in {}", self.file) })
+    }
+}

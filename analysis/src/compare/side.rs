@@ -1,0 +1,261 @@
+//! One side of a comparison: the folder of a run, or an `fct.txt` with a `pfc.txt` beside it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use ::sweep::CELLS_TABLE;
+use emulation::hpcc_options::hpcc_options;
+use fabric_core::hop_control::PauseEvent;
+use results::query::rows;
+use results::{
+    DESTINATION_PORT, FCT_FILE, FlowRow, HpccOptions, PFC_FILE, PauseRow, Row, SCENARIO_FILE,
+    SourcePorts, Summary, read_fct, read_pfc, table_path,
+};
+use scenario::Scenario;
+use topology::NodeId;
+
+use super::CompareError;
+use super::flows::{Flow, Names};
+use super::pauses::{Event, Place, Places};
+use crate::report;
+
+/// One side of a comparison.
+pub enum Side {
+    /// A run.
+    Run(Box<Run>),
+    /// An `fct.txt`.
+    File(PathBuf),
+}
+
+/// A run.
+pub struct Run {
+    /// Folder of the run.
+    pub folder: PathBuf,
+    /// Summary of the run.
+    pub summary: Summary,
+}
+
+impl Side {
+    /// Opens a folder or a file.
+    pub fn open(path: &Path) -> Result<Self, CompareError> {
+        let found = std::fs::metadata(path)
+            .map_err(|source| CompareError::Absent { path: path.to_owned(), source })?;
+        if !found.is_dir() {
+            return Ok(Self::File(path.to_owned()));
+        }
+        if table_path(path, CELLS_TABLE).exists() {
+            return Err(CompareError::Sweep(path.to_owned()));
+        }
+        let summary = report::summary(path)?;
+        Ok(Self::Run(Box::new(Run { folder: path.to_owned(), summary })))
+    }
+
+    /// Returns the run, if this side is one.
+    pub const fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Run(run) => Some(run),
+            Self::File(_) => None,
+        }
+    }
+
+    /// Returns true if this side has a table of pauses as switches decided them.
+    pub fn has_decisions(&self) -> bool {
+        self.run().is_some_and(|run| table_path(&run.folder, PauseRow::FILE).exists())
+    }
+
+    /// Returns the path of pauses as they arrived: `pfc.txt` in the folder, or beside `fct.txt` and called like it.
+    pub fn arrivals(&self) -> PathBuf {
+        match self {
+            Self::Run(run) => run.folder.join(PFC_FILE),
+            Self::File(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let [fct, pfc] = [FCT_FILE, PFC_FILE].map(|file| file.trim_end_matches(".txt"));
+                match name.rsplit_once(fct) {
+                    Some((before, after)) => path.with_file_name(format!("{before}{pfc}{after}")),
+                    None => path.with_file_name(PFC_FILE),
+                }
+            }
+        }
+    }
+
+    /// Reads the flows in the order of their starts. `None` if a run has no table of flows. `numbering` is the run's, if
+    /// the other side is a file.
+    pub fn flows(
+        &self,
+        numbering: Option<&Numbering>,
+        names: &mut Names,
+    ) -> Result<Option<Vec<Flow>>, CompareError> {
+        let mut flows = match self {
+            Self::Run(run) if !table_path(&run.folder, FlowRow::FILE).exists() => return Ok(None),
+            Self::Run(run) => run.flows(numbering, names)?,
+            Self::File(path) => {
+                let node = |id| numbering.map_or_else(|| unnamed(id), |it| it.name(id));
+                let offset = numbering.map_or(0, |it| it.options.time_offset.0);
+                let flow = |line: results::FctLine| Flow {
+                    number: line.line,
+                    ports: line.ports,
+                    from: names.number(&node(line.source)),
+                    to: names.number(&node(line.destination)),
+                    bytes: line.bytes.0,
+                    start_ns: instant(line.start.0, offset),
+                    fct_ns: Some(line.fct.0),
+                    ideal_ns: line.standalone.0,
+                };
+                read_fct(path)?.into_iter().map(flow).collect()
+            }
+        };
+        flows.sort_by_key(|flow| (flow.start_ns, flow.number));
+        Ok(Some(flows))
+    }
+
+    /// Reads pauses as switches decided them.
+    pub fn read_decisions(&self, places: &mut Places) -> Result<Vec<Event>, CompareError> {
+        const EVENTS: [PauseEvent; 3] =
+            [PauseEvent::Pause, PauseEvent::Refresh, PauseEvent::Resume];
+        let mut events = Vec::new();
+        let Some(run) = self.run() else { return Ok(events) };
+        let columns = ["time_ns", "node", "port", "peer", "priority", "event"];
+        rows(&run.folder, PauseRow::FILE, columns, |row| {
+            let kind = EVENTS.into_iter().find(|kind| kind.name() == row.text(5));
+            let place = Place {
+                node: Some(row.text(1).to_owned()),
+                port: Some(row.exact(2)?),
+                paused: row.text(3).to_owned(),
+                interface: None,
+                priority: Some(row.exact(4)?),
+            };
+            events.push(Event {
+                time_ns: row.exact(0)?,
+                place: places.number(place),
+                kind: kind
+                    .ok_or_else(|| row.wrong(format!("no event is called {:?}", row.text(5))))?,
+            });
+            Ok(())
+        })?;
+        Ok(events)
+    }
+
+    /// Reads pauses as they arrived.
+    pub fn read_arrivals(
+        &self,
+        numbering: Option<&Numbering>,
+        places: &mut Places,
+    ) -> Result<Vec<Event>, CompareError> {
+        let offset = numbering.map_or(0, |it| it.options.time_offset.0);
+        let event = |line: results::PfcLine| {
+            let unnamed = || Place::of_file(unnamed(line.node), line.interface);
+            let place = numbering.and_then(|it| it.place(line.node, line.interface));
+            Event {
+                time_ns: instant(line.time.0, offset),
+                place: places.number(place.unwrap_or_else(unnamed)),
+                kind: if line.pauses { PauseEvent::Pause } else { PauseEvent::Resume },
+            }
+        };
+        Ok(read_pfc(&self.arrivals())?.into_iter().map(event).collect())
+    }
+}
+
+impl Run {
+    fn flows(
+        &self,
+        numbering: Option<&Numbering>,
+        names: &mut Names,
+    ) -> Result<Vec<Flow>, CompareError> {
+        let columns = ["flow", "src", "dst", "bytes", "start_ns", "fct_ns", "ideal_ns", "label"];
+        let mut flows: Vec<Flow> = Vec::new();
+        rows(&self.folder, FlowRow::FILE, columns, |row| {
+            let port = numbering.map_or(0, |it| {
+                let ports = &it.options.destination_ports;
+                ports.get(row.text(7)).copied().unwrap_or(DESTINATION_PORT)
+            });
+            flows.push(Flow {
+                number: row.exact(0)?,
+                ports: Some([0, port]),
+                from: names.number(row.text(1)),
+                to: names.number(row.text(2)),
+                bytes: row.exact(3)?,
+                start_ns: row.exact(4)?,
+                fct_ns: if row.text(5).is_empty() { None } else { Some(row.exact(5)?) },
+                ideal_ns: row.exact(6)?,
+            });
+            Ok(())
+        })?;
+        flows.sort_by_key(|flow| flow.number);
+        let mut source_ports = SourcePorts::default();
+        for flow in &mut flows {
+            let port = source_ports.next((flow.from, flow.to));
+            flow.ports = flow.ports.map(|[_, destination]| [port, destination]);
+        }
+        let path = self.folder.join(FCT_FILE);
+        if let Some(numbering) = numbering
+            && path.exists()
+        {
+            // The simulator's ideal times are in this file only (`results.hpcc.standalone_headers`).
+            let key = |line: results::FctLine| {
+                let [from, to] = [line.source, line.destination].map(|id| numbering.name(id));
+                let key =
+                    (names.number(&from), names.number(&to), line.ports.map(|ports| ports[0]));
+                (key, line.standalone.0)
+            };
+            let standalone: BTreeMap<_, u64> = read_fct(&path)?.into_iter().map(key).collect();
+            for flow in &mut flows {
+                let key = (flow.from, flow.to, flow.ports.map(|ports| ports[0]));
+                flow.ideal_ns = standalone.get(&key).copied().unwrap_or(flow.ideal_ns);
+            }
+        }
+        Ok(flows)
+    }
+}
+
+/// Numbers of a run's nodes in the files of a simulator.
+pub struct Numbering {
+    scenario: Scenario,
+    options: HpccOptions,
+    nodes: BTreeMap<u32, NodeId>,
+}
+
+impl Numbering {
+    /// Reads the scenario of a run.
+    pub fn read(folder: &Path) -> Result<Self, CompareError> {
+        let mut scenario = Scenario::load(&folder.join(SCENARIO_FILE), &[])?;
+        scenario.results.hpcc.get_or_insert_default();
+        let options = hpcc_options(&scenario).expect("the scenario has options");
+        let fabric = scenario.fabric();
+        let nodes = fabric.nodes().iter().zip(0..);
+        let nodes = nodes.map(|(node, number)| (options.nodes[&node.name].id, NodeId(number)));
+        let nodes = nodes.collect();
+        Ok(Self { scenario, options, nodes })
+    }
+
+    fn name(&self, id: u32) -> String {
+        let node = self.nodes.get(&id).map(|&node| &self.scenario.fabric().node(node).name);
+        node.map_or_else(|| unnamed(id), Clone::clone)
+    }
+
+    /// Returns the port that pauses an interface of a node.
+    fn place(&self, node: u32, interface: u32) -> Option<Place> {
+        let fabric = self.scenario.fabric();
+        let paused = fabric.node(*self.nodes.get(&node)?);
+        let interfaces = &self.options.nodes[&paused.name].interfaces;
+        let port = interfaces.iter().position(|&it| it == interface)?;
+        let wire = fabric.wire(paused.ports[port]);
+        Some(Place {
+            node: Some(fabric.node(wire.to).name.clone()),
+            port: Some(wire.to_port),
+            paused: paused.name.clone(),
+            interface: None,
+            priority: None,
+        })
+    }
+}
+
+/// Name of a node without a scenario.
+fn unnamed(id: u32) -> String {
+    format!("node {id}")
+}
+
+/// Instant of a file, less the offset of its times.
+fn instant(time_ns: u64, offset_ns: u64) -> i64 {
+    let [time, offset] = [time_ns, offset_ns].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
+    time - offset
+}

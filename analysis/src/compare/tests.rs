@@ -1,0 +1,378 @@
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::*;
+
+const FLOWS: &str = "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n";
+const PAUSES: &str = "time_ns,node,port,peer,priority,event\n";
+/// The hosts are nodes 0 to 2 and the switch is node 3.
+const SCENARIO: &str = "
+flows = [{ kind = \"one\", label = \"one\", src = \"h0\", dst = \"h2\", bytes = \"1kB\" }]
+[topology]
+kind = \"star\"
+hosts = 3
+host_link = { rate = \"100Gbps\", delay = \"1us\" }
+[results.hpcc]
+time_offset = \"2s\"
+destination_ports = { one = 200 }
+";
+
+/// Folders of runs and files of a simulator.
+struct Folders(TempDir);
+
+impl Folders {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Writes the folder of a run with these rows of `flows.csv`.
+    fn run(&self, name: &str, flows: &str) -> PathBuf {
+        self.write(&format!("{name}/summary.json"), Summary::default().to_json());
+        self.write(&format!("{name}/{SCENARIO_FILE}"), SCENARIO);
+        self.write(&format!("{name}/flows.csv"), FLOWS.to_owned() + flows);
+        self.path(name)
+    }
+
+    fn compare(&self, a: &str, b: &str) -> Comparison {
+        let [a, b] = [a, b].map(|name| self.path(name));
+        super::compare(Pair { a: &a, b: &b }).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Returns the error of a comparison, without the path of the folders.
+    fn refused(&self, a: &str, b: &str) -> String {
+        let [a, b] = [a, b].map(|name| self.path(name));
+        let error = super::compare(Pair { a: &a, b: &b }).expect_err("it is refused");
+        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+use results::SCENARIO_FILE;
+
+/// Numbers of a distribution as text.
+fn shown(distribution: Option<&distribution::Distribution>) -> String {
+    let numbers = distribution.map(distribution::Distribution::numbers);
+    numbers.map_or_else(String::new, |all| all.map(|it| it.to_string()).join(" "))
+}
+
+#[test]
+fn equal_runs_are_equal() {
+    let folders = Folders::new();
+    let flows = "0,one,h0,h2,1000,0,500,400\n1,one,h1,h2,1000,7,,400\n";
+    for name in ["a", "b"] {
+        folders.run(name, flows);
+        folders.write(&format!("{name}/pauses.csv"), format!("{PAUSES}9,s0,0,h0,3,xoff\n"));
+    }
+    let comparison = folders.compare("a", "b");
+    assert!(comparison.equal && comparison.first.is_none(), "{comparison:#?}");
+    let flows = comparison.flows.as_ref().unwrap();
+    assert_eq!((flows.matched, flows.equal_fcts, flows.equal_ports), (2, 2, None));
+    assert_eq!(shown(flows.fct_relative.as_ref()), "0 0 0 0 0");
+    assert!(comparison.to_string().contains("\nequal: everything that A and B both have\n"));
+    assert_eq!(comparison.not_compared, Vec::<String>::new());
+}
+
+#[test]
+fn flows_differ_in_starts_and_completion_times() {
+    let folders = Folders::new();
+    folders.run(
+        "a",
+        "0,one,h0,h2,1000,0,500,250\n1,one,h1,h2,1000,7,1000,250\n2,one,h1,h0,1000,9,,250\n3,one,h2,h0,5,9,40,10\n",
+    );
+    folders.run(
+        "b",
+        "0,one,h0,h2,1000,0,505,250\n1,one,h1,h2,1000,8,990,250\n2,one,h1,h0,1000,9,800,250\n3,one,h2,h0,5,9,40,10\n",
+    );
+    let comparison = folders.compare("a", "b");
+    let flows = comparison.flows.as_ref().unwrap();
+    assert_eq!((flows.flows, flows.matched), (Pair { a: 4, b: 4 }, 4));
+    assert_eq!((flows.equal_starts, flows.equal_fcts, flows.equal_ideals), (3, 1, 4));
+    assert_eq!((flows.slower_in_b, flows.faster_in_b), (1, 1));
+    assert_eq!(shown(flows.start_ns.as_ref()), "0 1 1 1 0.25");
+    assert_eq!(shown(flows.fct_ns.as_ref()), "5 10 10 10 5");
+    assert_eq!(shown(flows.fct_relative.as_ref()), "0.01 0.01 0.01 0.01 0.006667");
+    assert_eq!(shown(flows.slowdown.as_ref()), "0.02 0.04 0.04 0.04 0.02");
+    let first = flows.first.as_ref().unwrap();
+    assert_eq!((first.at_ns, first.what), (7, flows::What::Start));
+    assert_eq!(first.a.as_ref().map(|flow| (flow.flow, &*flow.from)), Some((1, "h1")));
+    assert!(!comparison.equal && comparison.first.as_ref().is_some_and(|first| first.at_ns == 7));
+}
+
+/// A flow that completed on one side only differs where it completed.
+#[test]
+fn the_first_flow_is_the_first_whose_end_or_start_differs() {
+    let folders = Folders::new();
+    folders.run("a", "0,one,h0,h2,1000,0,900,250\n1,one,h1,h2,1000,100,,250\n");
+    folders.run("b", "0,one,h0,h2,1000,0,901,250\n1,one,h1,h2,1000,100,700,250\n");
+    let flows = folders.compare("a", "b").flows.unwrap();
+    let first = flows.first.unwrap();
+    assert_eq!((first.at_ns, first.what), (800, flows::What::Completion));
+    assert_eq!(
+        first.to_string(),
+        "flow 1 from h1 to h2 of 1,000 B: not completed in A, FCT 700 ns in B"
+    );
+}
+
+#[test]
+fn flows_of_one_side_are_listed() {
+    let folders = Folders::new();
+    let row = |flow: u64, start: u64| format!("{flow},one,h0,h2,1000,{start},500,400\n");
+    folders.run("a", &row(0, 50));
+    // An earlier flow of the same hosts and size, and twelve later ones.
+    let more: String =
+        (1..14).map(|flow| row(flow, if flow == 1 { 50 } else { 100 + flow })).collect();
+    folders.run("b", &(row(0, 10) + &more));
+    let comparison = folders.compare("a", "b");
+    let flows = comparison.flows.as_ref().unwrap();
+    assert_eq!((flows.matched, flows.equal_starts), (1, 1));
+    assert_eq!((flows.only.a.flows, flows.only.b.flows), (0, 13));
+    let listed: Vec<u64> = flows.only.b.first.iter().map(|flow| flow.flow).collect();
+    assert_eq!(listed, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    let first = flows.first.as_ref().unwrap();
+    assert_eq!((first.at_ns, first.what), (10, flows::What::Existence));
+    assert!(comparison.to_string().contains("\nFlows only in B: the first of 13\n"));
+    assert!(!comparison.equal);
+}
+
+#[test]
+fn pauses_are_counted_by_port_and_compared_in_order() {
+    let folders = Folders::new();
+    for (name, rows) in [
+        ("a", "10,s0,0,h0,3,xoff\n10,s0,1,h1,3,xoff\n20,s0,0,h0,3,xon\n"),
+        (
+            "b",
+            "10,s0,1,h1,3,xoff\n10,s0,0,h0,3,xoff\n15,s0,0,h0,3,xoff-refresh\n20,s0,0,h0,3,xon\n",
+        ),
+    ] {
+        folders.run(name, "");
+        folders.write(&format!("{name}/pauses.csv"), PAUSES.to_owned() + rows);
+    }
+    let pauses = folders.compare("a", "b").pauses.unwrap();
+    assert_eq!((pauses.file, pauses.all.pauses), ("pauses.csv", Pair { a: 2, b: 2 }));
+    assert_eq!(pauses.all.refreshes, Pair { a: 0, b: 1 });
+    assert_eq!(pauses.ports[0].counts.refreshes, Pair { a: 0, b: 1 });
+    assert_eq!(pauses.ports[1].counts.pauses, Pair { a: 1, b: 1 });
+    let first = pauses.first.unwrap();
+    assert_eq!(first.at_ns, 15);
+    assert_eq!(first.a.unwrap().to_string(), "xon by s0 port 0 to h0 priority 3");
+    assert_eq!(first.b.unwrap().to_string(), "xoff-refresh by s0 port 0 to h0 priority 3");
+}
+
+#[test]
+fn tables_have_their_first_row_that_differs() {
+    let folders = Folders::new();
+    for (name, drops, links, distributions) in [
+        (
+            "a",
+            "time_ns,node,bytes\n10,s0,60\n20,s0,60\n",
+            "wire,utilisation\nh0->s0,0.500000\n",
+            "measure,value\n",
+        ),
+        (
+            "b",
+            "time_ns,node,bytes,more\n10,s0,60,1\n18,s1,60,1\n30,s1,60,1\n",
+            "wire,utilisation\nh0->s0,0.5\n",
+            "measure,value\nport-headroom,7\n",
+        ),
+    ] {
+        folders.run(name, "");
+        folders.write(&format!("{name}/drops.csv"), drops);
+        folders.write(&format!("{name}/links.csv"), links);
+        folders.write(&format!("{name}/distributions.csv"), distributions);
+    }
+    folders.write("b/rates.csv", "time_ns,node\n");
+    let comparison = folders.compare("a", "b");
+    let table = |name: &str| comparison.tables.iter().find(|table| table.table == name).unwrap();
+    assert_eq!(table("links").first, None);
+    let drops = table("drops");
+    assert_eq!((drops.rows, &*drops.only.b), (Pair { a: 2, b: 3 }, &["more".to_owned()][..]));
+    let first = drops.first.as_ref().unwrap();
+    assert_eq!(first.at_ns, Some(18));
+    assert_eq!(first.to_string(), "drops.csv line 3 at 18 ns: time_ns 20 | 18, node s0 | s1");
+    let first = table("distributions").first.as_ref().unwrap();
+    let text = "distributions.csv line 2, only in B: measure port-headroom, value 7";
+    assert_eq!((first.at_ns, &*first.to_string()), (None, text));
+    assert_eq!(comparison.not_compared, ["rates.csv: only B has it"]);
+    let place = comparison.first.map(|first| (first.at_ns, first.place));
+    assert_eq!(place, Some((18, "drops.csv line 3".to_owned())));
+}
+
+#[test]
+fn metrics_and_keys_that_differ_are_named() {
+    let folders = Folders::new();
+    folders.run("a", "");
+    let summary =
+        Summary { pause_frames: 3, threads: 2, replaced_flows: Some(0), ..Summary::default() };
+    folders.run("b", "");
+    folders.write("b/summary.json", summary.to_json());
+    folders.write(&format!("b/{SCENARIO_FILE}"), SCENARIO.replace("hosts = 3", "hosts = 4"));
+    let comparison = folders.compare("a", "b");
+    let [metric] = &comparison.summary[..] else { panic!("{:?}", comparison.summary) };
+    assert_eq!(metric.key, "pause_frames");
+    assert_eq!((metric.a, metric.b), (Some(Number::from(0)), Some(Number::from(3))));
+    let [key] = &comparison.scenario[..] else { panic!("{:?}", comparison.scenario) };
+    assert_eq!(
+        (&*key.key, key.a.as_deref(), key.b.as_deref()),
+        ("topology.hosts", Some("3"), Some("4"))
+    );
+    let note = "replaced_flows in summary.json: only B has it";
+    assert!(comparison.not_compared.iter().any(|it| it == note), "{:?}", comparison.not_compared);
+    assert!(!comparison.equal);
+}
+
+/// Ids become names, and times begin with the run.
+#[test]
+fn a_file_of_a_simulator_is_compared_in_the_terms_of_the_run() {
+    let folders = Folders::new();
+    let run = folders.run("run", "0,one,h0,h2,1000,10,500,400\n1,two,h0,h2,1000,10,510,400\n");
+    let line = |port: u16, label: u16, fct: u64| {
+        format!("0b000001 0b000201 {port} {label} 1000 2000000010 {fct} 400\n")
+    };
+    let same = line(10_001, 100, 510) + &line(10_000, 200, 500);
+    folders.write("mix/fct.txt", &same);
+    let comparison = folders.compare("run", "mix/fct.txt");
+    assert!(comparison.equal, "{comparison}");
+    assert_eq!(comparison.not_compared, Vec::<String>::new());
+    assert_eq!(comparison.flows.unwrap().equal_ports, Some(2));
+
+    // Each digit counts.
+    for (place, digit) in same.char_indices().filter(|(_, it)| it.is_ascii_digit() && *it != '9') {
+        let digit = char::from(digit as u8 + 1);
+        let changed = format!("{}{digit}{}", &same[..place], &same[place + 1..]);
+        folders.write("mix/fct.txt", &changed);
+        let sides = Pair { a: &*run, b: &*folders.path("mix/fct.txt") };
+        assert!(
+            super::compare(sides).is_err() || !super::compare(sides).unwrap().equal,
+            "{changed}"
+        );
+    }
+
+    // Ids in place of addresses, and other ports: as in ConWeave's simulator.
+    let ids = "0 2 10000 100 1000 2000000010 500 400\n0 2 10007 103 1000 2000000010 510 400\n";
+    folders.write("mix/7_out_fct.txt", ids);
+    let comparison = folders.compare("mix/7_out_fct.txt", "run");
+    assert!(comparison.equal, "{comparison}");
+
+    // Without ports flows of one size are matched in the order of their starts.
+    folders.write("mix/7_out_fct.txt", ids.replace("2000000010", "2000000011"));
+    let flows = folders.compare("mix/7_out_fct.txt", "run").flows.unwrap();
+    assert_eq!(
+        (flows.matched, flows.equal_starts, shown(flows.start_ns.as_ref())),
+        (2, 0, "1 1 1 1 1".into())
+    );
+}
+
+#[test]
+fn pauses_of_a_simulator_are_those_of_the_port_that_pauses() {
+    let folders = Folders::new();
+    folders.run("run", "0,one,h0,h2,1000,10,500,400\n");
+    folders.write("run/pfc.txt", "2000000060 0 0 1 1\n2000000090 0 0 1 0\n");
+    folders.write("mix/7_out_fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
+    let comparison = folders.compare("run", "mix/7_out_fct.txt");
+    assert_eq!(comparison.not_compared, ["pfc.txt: only A has it"]);
+    assert!(comparison.equal);
+    folders
+        .write("mix/7_out_pfc.txt", "2000000060 0 0 1 1\n2000000080 1 0 1 1\n2000000090 0 0 1 0\n");
+    let comparison = folders.compare("run", "mix/7_out_fct.txt");
+    let pauses = comparison.pauses.as_ref().unwrap();
+    assert_eq!((pauses.file, pauses.all.pauses), ("pfc.txt", Pair { a: 1, b: 2 }));
+    let first = pauses.first.as_ref().unwrap();
+    assert_eq!(
+        (first.at_ns, first.b.as_ref().map(ToString::to_string)),
+        (80, Some("xoff by s0 port 1 to h1".into()))
+    );
+    assert_eq!(comparison.first.unwrap().place, "a pause in pfc.txt");
+
+    // Two files have no scenario.
+    folders.write("other/fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
+    folders.write("other/pfc.txt", "");
+    let comparison = folders.compare("mix/7_out_fct.txt", "other/fct.txt");
+    let flow = comparison.flows.unwrap();
+    assert_eq!((flow.matched, flow.first), (1, None));
+    let first = comparison.pauses.unwrap().first.unwrap();
+    assert_eq!(first.a.unwrap().to_string(), "xoff by node 0 interface 1");
+    assert_eq!((first.at_ns, first.b), (2_000_000_060, None));
+}
+
+/// The ideal times of a simulator are in the run's own file.
+#[test]
+fn ideal_times_of_a_run_are_those_of_its_own_file() {
+    let folders = Folders::new();
+    folders.run("run", "0,one,h0,h2,1000,10,500,400\n");
+    let line = "0b000001 0b000201 10000 200 1000 2000000010 500 123\n";
+    folders.write("mix/fct.txt", line);
+    assert_eq!(folders.compare("run", "mix/fct.txt").flows.unwrap().equal_ideals, 0);
+    folders.write("run/fct.txt", line);
+    assert!(folders.compare("run", "mix/fct.txt").equal);
+}
+
+#[test]
+fn input_that_cannot_be_compared_is_named() {
+    let folders = Folders::new();
+    folders.run("a", "0,one,h0,h2,1000,10,500,400\n");
+    folders.write("sweep/summary.csv", "metric,mean\n");
+    folders.write("empty/note", "");
+    folders.write("empty.txt", "");
+    folders.write("cut.txt", "0 2 10000 100 1000 2000000010 500 40");
+    for (b, words) in [
+        ("none", "cannot read none: No such file or directory (os error 2); name a folder that"),
+        (
+            "sweep",
+            "sweep is the folder of a sweep: name one of its runs, which are the folders in sweep/runs",
+        ),
+        ("empty", "empty holds no results: "),
+        ("empty.txt", "empty.txt is not a table: it is empty"),
+        ("cut.txt", "cut.txt line 1: the file ends within this line: it was cut"),
+        (
+            "a/flows.csv",
+            "a/flows.csv line 1: fields: 1, expected: 8 (sip dip sport dport size start_time fct",
+        ),
+    ] {
+        let said = folders.refused("a", b);
+        assert!(said.starts_with(words), "{said}");
+        assert_eq!(folders.refused(b, "a"), said);
+    }
+    for (flows, words) in [
+        ("", "b/flows.csv is not a table: it is empty"),
+        ("flow,label,src\n", "b/flows.csv has no column `dst`"),
+        (
+            "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n0,one,h0\n",
+            "b/flows.csv is not a table: CSV error: record 1 (line: 2",
+        ),
+        (
+            "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n0,one,h0,h2,1,2,3,4",
+            "b/flows.csv line 2: the file ends within",
+        ),
+        (
+            "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n0,one,h0,h2,x,2,3,4\n",
+            "b/flows.csv line 2: \"x\" is not a number (bytes)",
+        ),
+    ] {
+        folders.run("b", "");
+        folders.write("b/flows.csv", flows);
+        let said = folders.refused("a", "b");
+        assert!(said.starts_with(words), "{said}");
+    }
+    folders.run("b", "");
+    folders.write("b/pauses.csv", format!("{PAUSES}9,s0,0,h0,3,xof\n"));
+    folders.write("a/pauses.csv", PAUSES);
+    assert_eq!(folders.refused("a", "b"), "b/pauses.csv line 2: no event is called \"xof\"");
+    folders.write("b/summary.json", "{}");
+    assert!(
+        folders.refused("a", "b").starts_with("b/summary.json is not a summary of this version")
+    );
+    folders.write(&format!("a/{SCENARIO_FILE}"), "name = 7\n");
+    folders.write("fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
+    assert!(folders.refused("a", "fct.txt").contains(SCENARIO_FILE));
+}
