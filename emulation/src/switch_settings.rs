@@ -9,7 +9,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::{
     FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
 };
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
+use fabric_core::scheme::{Configure, Scheme, SchemeSettings, Selected};
 use scenario::{
     Ecn, FlowQueues, Lossy, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
     Watchdog, WatchdogAction,

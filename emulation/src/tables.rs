@@ -1,7 +1,7 @@
 //! Tables that a run of a scenario writes.
 
 use results::{TABLES, Table};
-use scenario::Scenario;
+use scenario::{Scenario, Scheme};
 
 use crate::switch_settings::measures_links;
 
@@ -9,19 +9,10 @@ use crate::switch_settings::measures_links;
 /// enables it.
 type Condition = (&'static str, &'static str, fn(&Scenario) -> bool);
 
-const CONDITIONS: [Condition; 16] = [
+const CONDITIONS: [Condition; 11] = [
     ("throughput", "results.throughput", |it| it.results.throughput.is_some()),
     ("flow_trace", "results.flow_trace", |it| it.results.flow_trace.is_some()),
-    ("port_states", "switch.scheme of kind \"spfc\", or \"dsh\" with `victims`", |it| {
-        it.switch.has_port_states()
-    }),
-    ("egress_queues", "switch.flow_queues, or switch.scheme of kind \"bfc\" or \"ofc\"", |it| {
-        it.switch.spread().next().is_some()
-    }),
-    ("flow_queues", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("queue_pauses", "switch.scheme of kind \"bfc\"", |it| it.switch.pauses_queues()),
-    ("flow_pauses", "switch.scheme of kind \"ofc\"", |it| it.switch.pauses_flows()),
-    ("rates", "switch.scheme of kind \"gfc\" or \"gfc-ofc\"", |it| it.switch.sends_rates()),
+    ("egress_queues", "switch.flow_queues", |it| !it.switch.flow_queues.is_empty()),
     ("lossy_queues", "results.thresholds = true", |it| it.results.thresholds),
     ("held_flows", "results.held_flows = true", |it| it.results.held_flows),
     ("link_priorities", "results.link_priorities = true", |it| it.results.link_priorities),
@@ -33,9 +24,17 @@ const CONDITIONS: [Condition; 16] = [
 ];
 
 /// Returns the setting that a run of the scenario lacks to have the table.
-pub fn missing_setting(table: &str, scenario: &Scenario) -> Option<&'static str> {
-    let lacks = |(name, _, holds): &&Condition| *name == table && !holds(scenario);
-    CONDITIONS.iter().find(lacks).map(|(_, setting, _)| *setting)
+pub fn missing_setting(table: &str, scenario: &Scenario) -> Option<String> {
+    let own = CONDITIONS.iter().find(|(name, ..)| *name == table);
+    if own.is_some_and(|(.., holds)| holds(scenario)) || scenario.switch.scheme.writes(table) {
+        return None;
+    }
+    let mut settings: Vec<String> = own.iter().map(|(_, setting, _)| (*setting).into()).collect();
+    let kinds = Scheme::kinds_with(table);
+    if !kinds.is_empty() {
+        settings.push(format!("switch.scheme of kind {}", kinds.join(" or ")));
+    }
+    (!settings.is_empty()).then(|| settings.join(", or "))
 }
 
 /// Returns the tables that a run of the scenario writes.

@@ -50,9 +50,9 @@
 //!
 //! 1. A variant of `Rule` and of `Settings` in `scheme/pfc_family/settings.rs`, and arms of `early_limit` and `xon` in
 //!    `scheme/pfc_family.rs`.
-//! 2. A kind of `Scheme` (`scenario/src/scheme.rs`) and its checks (`scenario/src/scheme/pause_rule.rs`).
+//! 2. A kind of `switch.scheme`: its keys in `scenario/src/scheme/pause_rule.rs`, and the list in `scenario/src/scheme.rs`.
 //! 3. `drawn` in `tests/src/switch/case/rule.rs`, `pause_rule` in `tests/src/fabric/drawn.rs`, and docs/pfc-family.md.
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(not(any(test, feature = "serde")), no_std)]
 #![cfg_attr(target_arch = "bpf", feature(core_intrinsics))]
 #![cfg_attr(target_arch = "bpf", allow(internal_features))]
 #![expect(

@@ -27,8 +27,26 @@
 //!
 //! # Adding a scheme
 //!
-//! Add a file here with a type that implements the trait, a kind of [`LossyKind`](crate::policy::LossyKind), settings
-//! in [`settings`], and a line in the table above. State is stored in lines of `LOSSY_LINES` ([`state`]).
+//! Add a file here with a type that implements the trait, in this file a `mod` line, a line of `managements!` and a
+//! line in the table above, and settings in [`settings`]. State is stored in lines of `LOSSY_LINES` ([`state`]).
+
+/// Passes the schemes to a macro, each with its number in a policy, module and type. Other tokens follow the list.
+macro_rules! managements {
+    ($macro:ident $($others:tt)*) => {
+        $macro! {
+            [
+                0 = dynamic_threshold::DynamicThreshold,
+                1 = complete_sharing::CompleteSharing,
+                2 = active::Active,
+                3 = bshare::Bshare,
+                4 = flow_aware::FlowAware,
+                5 = intelligent::Intelligent,
+            ]
+            $($others)*
+        }
+    };
+}
+pub(crate) use managements;
 
 pub mod active;
 pub mod bshare;

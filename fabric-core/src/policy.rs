@@ -1,5 +1,8 @@
 //! Schemes of a switch, selected by constants in `.rodata`, so that the verifier removes all other code.
 
+use crate::lossy::managements;
+use crate::scheme::schemes;
+
 /// Computation of X_off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -24,44 +27,64 @@ pub enum MarkingScheme {
     AtDequeue = 2,
 }
 
-/// The [`Scheme`](crate::scheme::Scheme) of a switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum SchemeKind {
-    /// [`crate::scheme::pfc`].
-    Pfc = 0,
-    /// [`crate::scheme::oversubscribed`].
-    Oversubscribed = 1,
-    /// [`crate::scheme::dsh`].
-    Dsh = 2,
-    /// [`crate::scheme::bfc`].
-    Bfc = 3,
-    /// [`crate::scheme::spfc`].
-    Spfc = 4,
-    /// [`crate::scheme::pfc_family`].
-    PfcFamily = 5,
-    /// [`crate::scheme::gfc`].
-    Gfc = 6,
-    /// [`crate::scheme::ofc`].
-    Ofc = 7,
+/// Declares the kinds of a list, with their numbers in a policy. Unknown numbers are read as the first kind.
+macro_rules! kinds {
+    (
+        [0 = $first_module:ident::$first:ident, $($number:literal = $module:ident::$kind:ident,)*]
+        $(#[$about:meta])* $kinds:ident in $parent:literal
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum $kinds {
+            #[doc = concat!("[`", stringify!($first_module), "`](crate::", $parent, "::", stringify!($first_module), ").")]
+            $first = 0,
+            $(
+                #[doc = concat!("[`", stringify!($module), "`](crate::", $parent, "::", stringify!($module), ").")]
+                $kind = $number,
+            )*
+        }
+
+        impl $kinds {
+            /// All kinds, by their numbers.
+            pub const ALL: &[Self] = &[Self::$first, $(Self::$kind,)*];
+
+            #[inline(always)]
+            const fn from_number(number: u32) -> Self {
+                match number {
+                    $($number => Self::$kind,)*
+                    _ => Self::$first,
+                }
+            }
+        }
+    };
 }
 
-/// The [buffer management](crate::lossy) of a switch's lossy priorities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum LossyKind {
-    /// [`crate::lossy::dynamic_threshold`].
-    DynamicThreshold = 0,
-    /// [`crate::lossy::complete_sharing`].
-    CompleteSharing = 1,
-    /// [`crate::lossy::active`].
-    Active = 2,
-    /// [`crate::lossy::bshare`].
-    Bshare = 3,
-    /// [`crate::lossy::flow_aware`].
-    FlowAware = 4,
-    /// [`crate::lossy::intelligent`].
-    Intelligent = 5,
+/// Evaluates `$body` with `$type` as the type of a list that `$selected` names. In eBPF the policy is a constant, and the
+/// verifier removes the other arms.
+macro_rules! dispatch {
+    (
+        [$($number:literal = $module:ident::$kind:ident,)+]
+        $kinds:ident, $selected:expr, $type:ident => $body:expr
+    ) => {
+        match $selected {
+            $($kinds::$kind => {
+                type $type = super::$module::$kind;
+                $body
+            })+
+        }
+    };
+}
+pub(crate) use dispatch;
+
+schemes! { kinds
+    /// The [`Scheme`](crate::scheme::Scheme) of a switch.
+    SchemeKind in "scheme"
+}
+
+managements! { kinds
+    /// The [buffer management](crate::lossy) of a switch's lossy priorities.
+    LossyKind in "lossy"
 }
 
 /// Action of a switch's watchdog on a queue in a PFC storm.
@@ -152,29 +175,13 @@ impl Policy {
     /// Returns the scheme.
     #[inline(always)]
     pub const fn scheme(self) -> SchemeKind {
-        match self.scheme {
-            1 => SchemeKind::Oversubscribed,
-            2 => SchemeKind::Dsh,
-            3 => SchemeKind::Bfc,
-            4 => SchemeKind::Spfc,
-            5 => SchemeKind::PfcFamily,
-            6 => SchemeKind::Gfc,
-            7 => SchemeKind::Ofc,
-            _ => SchemeKind::Pfc,
-        }
+        SchemeKind::from_number(self.scheme)
     }
 
     /// Returns the buffer management of lossy priorities.
     #[inline(always)]
     pub const fn lossy(self) -> LossyKind {
-        match self.lossy {
-            1 => LossyKind::CompleteSharing,
-            2 => LossyKind::Active,
-            3 => LossyKind::Bshare,
-            4 => LossyKind::FlowAware,
-            5 => LossyKind::Intelligent,
-            _ => LossyKind::DynamicThreshold,
-        }
+        LossyKind::from_number(self.lossy)
     }
 
     /// Returns the watchdog's action.
@@ -192,7 +199,6 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Gfc, Ofc, Oversubscribed, Pfc, PfcFamily, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -200,11 +206,14 @@ mod tests {
         for threshold in [Dynamic, Static, Stored] {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
-                assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily, Gfc, Ofc] {
+                assert_eq!((plain.scheme(), plain.options), (SchemeKind::Pfc, 0));
+                for &scheme in SchemeKind::ALL {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));
+                    for &lossy in LossyKind::ALL {
+                        assert_eq!(policy.with_lossy(lossy, 0).lossy(), lossy);
+                    }
                     for action in [StormAction::None, StormAction::Drop, StormAction::Forward] {
                         let watched = policy.with_storm_action(action);
                         assert_eq!(watched.storm_action(), action);

@@ -23,23 +23,40 @@
 //! 2. Its state: `#[repr(C)]` structs of cells that are [`state::Line`]s, and for each struct a
 //!    function that finds it by [`Tables::scheme_line`]. [`room`](Scheme::room) returns the number
 //!    of lines. The lines start as zeros. Look-up tables are [`Tables::scheme_block`]s.
-//! 3. Its settings: a struct whose `write` stores them in lines and blocks, like [`dsh::Settings`].
+//! 3. Its settings: a struct that implements [`Configure`], such as [`dsh::Settings`]: options, which are constants of
+//!    the program, and a `write` that stores the other settings in lines and blocks.
 //! 4. Tests in the same folder, by [`Scheme::arrive_to`] and [`Scheme::depart`], which need no
 //!    policy. `scheme/spfc.rs` is an example of these four steps. A scheme whose ports may be
 //!    victims of congestion elsewhere uses the state in [`victims`].
-//! 5. A variant of [`SchemeKind`](crate::policy::SchemeKind) and of [`SchemeSettings`]. The
-//!    compiler reports the missing arms in `scheme/selected.rs`. It does not report two things: the
-//!    number in [`Policy::scheme`](crate::policy::Policy::scheme), without which a switch runs PFC
-//!    (add it to the list in the test of `policy.rs`, too), and the entry in
-//!    [`SchemeSettings::every`], by which `xoff doctor` and the tests of eBPF try the scheme.
-//! 6. Its key: a kind of `switch.scheme`, by the recipe in `scenario/src/scheme.rs`. The compiler reports neither the
-//!    advice for drops by a limit of the scheme (`scenario/src/scheme/advice.rs`), nor docs/buffers.md's kinds.
-//! 7. `cargo xtask build-ebpf`. In `tests/`, which [`SchemeSettings::every`] does not cover: the scheme's settings and
-//!    room in `tests/src/switch.rs` and `tests/src/switch/state.rs`, whose tables are configured for DSH, and a kind
-//!    of headroom in `tests/src/fabric/drawn.rs`.
+//! 5. In this file a `mod` line and a line of `schemes!`, from which the numbers, the dispatch and
+//!    [`SchemeSettings`] are derived, and what tries every scheme: `xoff doctor` and the tests of eBPF.
+//! 6. Its key: a kind of `switch.scheme`, by the recipe in `scenario/src/scheme.rs`.
+//! 7. `cargo xtask build-ebpf`. Tests in `tests/` draw settings and states of known schemes only: add a module to
+//!    `tests/src/switch/case/`, and a kind to `tests/src/fabric/drawn.rs`.
+
+/// Passes the schemes to a macro, each with its number in a policy, module and type. Other tokens follow the list.
+macro_rules! schemes {
+    ($macro:ident $($others:tt)*) => {
+        $macro! {
+            [
+                0 = pfc::Pfc,
+                1 = oversubscribed::Oversubscribed,
+                2 = dsh::Dsh,
+                3 = bfc::Bfc,
+                4 = spfc::Spfc,
+                5 = pfc_family::PfcFamily,
+                6 = gfc::Gfc,
+                7 = ofc::Ofc,
+            ]
+            $($others)*
+        }
+    };
+}
+pub(crate) use schemes;
 
 pub mod announces;
 pub mod bfc;
+pub mod configure;
 pub mod dsh;
 pub mod gfc;
 #[cfg(test)]
@@ -71,6 +88,7 @@ use units::Nanos;
 
 pub use crate::admission::Released;
 pub use announces::Announces;
+pub use configure::Configure;
 pub use ingress::{Arriving, Changes, FlowUse, Ingress, IngressState, Leaving, PortUse, Verdict};
 pub use selected::{SchemeSettings, Selected};
 pub use watched::Watched;

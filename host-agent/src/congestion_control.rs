@@ -9,14 +9,12 @@
 //!    the parameters on a link that are computed from them, its needs (base round-trip time, losses, marks or
 //!    telemetry), and types that implement the two traits, with their tests. An algorithm whose receiver sends no
 //!    feedback uses the feedback of `line_rate`.
-//! 2. In this file a `mod` line. In `algorithm.rs` its module in the `use` line, a line of `algorithms!`, and a variant
-//!    of `Feedback` if the algorithm has its own.
-//! 3. In `scenario/src/transport/` a table of `RoceRcKeys` and, if TCP may use it, of `TcpKeys` (`tcp.rs`). The
-//!    compiler requires the arms in both.
-//! 4. Not checked by the compiler: [`CongestionControl::congestion`] and its name in the column `congestion` of
-//!    `results/src/tables/flows.rs`; the names in the documentation of the keys `congestion_control`, which is the
-//!    schema's, and in the two errors that list them (`transport.rs`, `transport/tcp.rs`); the table of
-//!    docs/transports.md; a check in `tests/src/fabric/congestion.rs`.
+//! 2. In this file a `mod` line and a line of [`congestion_controls!`](crate::congestion_controls), from which the
+//!    types of the choice, the tables of a scenario's transports and the texts that list the names are derived.
+//! 3. Not checked by the compiler: `is_unlimited` in `scenario/src/scheme/bfc.rs`, if a window does not limit its
+//!    senders; [`CongestionControl::congestion`] and its name in the column `congestion` of
+//!    `results/src/tables/flows.rs`; the tables of docs/transports.md and docs/tcp.md; a check in
+//!    `tests/src/fabric/congestion.rs`.
 
 mod algorithm;
 pub mod cubic;
@@ -42,10 +40,38 @@ use fabric_core::wire::TelemetryFields;
 pub use fraction::Fraction;
 use line_rate::LineRate;
 pub use multiple::Multiple;
-pub use settings::Link;
+pub use settings::{Complete, Link};
 use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::tcp::Ecn;
+
+/// Passes the congestion controls to a macro, by the transports that they can drive: first those of TCP alone, then
+/// those of RoCEv2 alone, then those of both. Other tokens follow the list.
+///
+/// A line has the variant, the module, the name in files, the name in texts, and the module's feedback type if its
+/// receiver sends feedback.
+#[macro_export]
+macro_rules! congestion_controls {
+    ($macro:ident $($others:tt)*) => {
+        $macro! {
+            tcp {
+                Cubic = cubic, "cubic", "Cubic";
+            }
+            roce {
+                Dcqcn = dcqcn, "dcqcn", "DCQCN", Feedback;
+            }
+            both {
+                Dctcp = dctcp, "dctcp", "DCTCP", Feedback;
+                Hpcc = hpcc, "hpcc", "HPCC";
+                PowerTcp = powertcp, "powertcp", "PowerTCP";
+                RttTarget = rtt_target, "rtt-target", "the control to combine with BFC";
+                ThetaPowerTcp = theta_powertcp, "theta-powertcp", "theta-PowerTCP";
+                Timely = timely, "timely", "TIMELY";
+            }
+            $($others)*
+        }
+    };
+}
 
 /// Sender side of a congestion control: receives the events of its queue pair and sets its rate and window.
 ///

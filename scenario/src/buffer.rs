@@ -137,7 +137,7 @@ impl Scenario {
         }
         self.check_period(document)?;
         self.check_declared_responses(document)?;
-        self.check_pause_rule(document)
+        self.check_scheme_at_switches(document)
     }
 
     /// Checks that response times to a PAUSE are within the range that neighbours can declare.

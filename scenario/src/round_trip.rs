@@ -11,7 +11,7 @@ impl Scenario {
     /// Returns twice the longest time from host to host on an idle path, with a longest frame on each link; saturates.
     /// Zero if no setting needs it.
     pub(super) fn find_longest_round_trip(&self) -> Picos {
-        if self.switch.spfc().is_none() && !self.counts_each_round_trip() {
+        if !self.switch.has_port_states() && !self.counts_each_round_trip() {
             return Picos::ZERO;
         }
         let (fabric, groups) = (&self.fabric, Racks::by_routes(&self.fabric));

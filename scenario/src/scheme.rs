@@ -5,27 +5,25 @@
 //!
 //! # Adding a scheme
 //!
-//! Add a variant of [`Scheme`] here, and a file for its settings and checks. The compiler reports the matches that need
-//! an arm. It does not report functions and lists that name single schemes:
-//!
-//! - `Scheme::has_victims`, and `Scheme::victims_path` in `spfc.rs`,
-//! - `Scheme::pauses_parts`,
-//! - the functions of `reserve.rs`, if the scheme reserves other headroom than PFC,
-//! - [`Switch::headroom_advice`], if packets are dropped at a limit of the scheme,
-//! - [`Switch::thresholds_are_of_ports`] and [`Switch::sends_rates`], if the scheme is a relative of PFC (`Scheme::is_rule`),
-//! - `CONDITIONS` of `emulation/src/tables.rs`, if a table depends on the scheme,
-//! - the scenarios that `tests/src/fabric/drawn.rs` draws.
+//! 1. In a file here, a struct of its keys, with the documentation of the kind, that implements [`Kind`]. The defaults of the
+//!    methods are those of PFC.
+//! 2. In this file a `mod` line, a `use` line, and a line of `kinds!`.
+//! 3. Not checked by the compiler: the kinds of docs/buffers.md, and the scenarios that `tests/src/fabric/drawn.rs` draws.
 
 mod advice;
 mod bfc;
 mod dsh;
+mod gfc;
+mod kind;
 mod ofc;
 mod old_keys;
+mod oversubscribed;
 mod pause_rule;
+mod pfc;
 mod power_of_two;
-mod reserve;
 mod spfc;
 
+use fabric_core::drop_reason::DropReason;
 use fabric_core::scheme::SchemeSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,311 +36,209 @@ use super::flow_queues::FlowQueues;
 use super::headroom::Headroom;
 use super::kind::by_kind;
 use super::priority::{Priorities, Priority};
-use super::ratio::Ratio;
-use super::report::ScenarioError;
 use super::switch::Switch;
-use super::threshold::Threshold;
+
+use gfc::{Gfc, GfcOfc};
+use kind::{Check, Kind, Part, PausedParts};
+use oversubscribed::Oversubscribed;
+use pause_rule::{CaPfc, GPfc, PPfcOfc, PPfcPredict};
+use pfc::Pfc;
 
 pub use bfc::{Assignment, Bfc, QueuePauses};
 pub use dsh::{Dsh, Estimation};
-pub use ofc::Ofc;
+pub use ofc::{FlowPauses, Ofc};
 pub(super) use old_keys::OldKeys;
 pub use pause_rule::MeanOf;
+pub use power_of_two::{LeftShift, RightShift};
 pub use spfc::{Spfc, StateOf, Victims};
 
-pub use power_of_two::{LeftShift, RightShift};
-
-/// Scheme of the switches: the rules by which they admit packets and pause their neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, remote = "Self")]
-#[schemars(tag = "kind", rename = "SchemeKeys")]
-pub enum Scheme {
-    /// PFC: an ingress queue pauses above `X_off` of `threshold`, and packets that arrive after its PAUSE use its
-    /// headroom.
-    Pfc {},
-    /// PFC with one pool of headroom for all lossless ingress queues, smaller than the sum of their headroom. Packets
-    /// may be lost. Needs headroom of kind "sih".
-    Oversubscribed {
-        /// Divisor of the sum of all headroom, which gives the size of the pool; at least 1. Default "5/4": 80 %, as in
-        /// DSH's evaluation.
-        #[serde(default = "default_ratio")]
-        ratio: Ratio,
-    },
-    /// Dynamic and shared headroom (DSH): congested queues take headroom from the shared pool, and each port has
-    /// insurance headroom for the packets that do not fit there: as much as `headroom` gives a queue, which is also the
-    /// maximum estimate for a queue (Phi). Needs headroom of kind "sih".
-    Dsh(Dsh),
-    /// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022). Each flow gets a queue. If that queue grows too long,
-    /// the switch pauses the queue at its neighbour from which the flow comes. PFC protects lossless priorities beneath
-    /// BFC; packets of lossy priorities are dropped when the buffer is full. Needs headroom of kind "sih".
-    Bfc(Bfc),
-    /// Selective-PFC (SPFC): DT for normal ports, and the whole shared buffer for victims, which are ports whose
-    /// packets depart fast. A port that pauses its neighbour is normal until it resumes. Needs `threshold` of kind "dt",
-    /// whose default alpha is then "2".
-    Spfc(Spfc),
-    /// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.). A switch sends its neighbour
-    /// the names of congested flows, and the neighbour keeps their packets in a backup queue while other packets pass.
-    /// If congestion comes from beyond an egress port, the switch names only flows that this port's neighbour has
-    /// named. From `xoff` on PFC pauses the class. Needs `threshold` of kind "static" and headroom of kind "sih".
-    Ofc(Ofc),
-    /// caPFC, as OFC describes it: a fixed threshold of egress queues on top of PFC.
-    #[serde(rename = "capfc")]
-    CaPfc {
-        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is congested. Above zero; with
-        /// fixed thresholds above `xon` and at most `xoff`. OFC's comparable threshold is "68kB", with an `xoff` of
-        /// "75kB".
-        xlow: Bytes,
-        /// Bytes from which on an egress queue is congested. Above zero, at most the buffer of each switch.
-        xegress: Bytes,
-    },
-    /// P-PFC, as OFC describes it: the threshold of egress queues is their mean length.
-    #[serde(rename = "p-pfc-ofc")]
-    PPfcOfc {
-        /// Bytes from which on an ingress queue pauses for a packet whose egress queue is at least as long as the mean.
-        /// Limits as for "capfc".
-        xlow: Bytes,
-        /// Egress queues of the mean. "all": queues of the packet's priority at all ports of the switch. "non-empty":
-        /// queues among these that hold packets. Default "all".
-        #[serde(default)]
-        mean_of: MeanOf,
-    },
-    /// P-PFC, after the abstract of its paper. An ingress queue pauses if its growth will take it to `X_off` at the
-    /// horizon, and resumes if it will have fallen to `X_on`.
-    #[serde(rename = "p-pfc-predict")]
-    PPfcPredict {
-        /// Time of the prediction; above zero, at most "100ms". Use at least the time until a PAUSE takes effect.
-        horizon: Picos,
-        /// Minimum time between measurements of a slope, at least a nanosecond. Queues are measured when packets arrive
-        /// or depart. Default "1us".
-        #[serde(default = "pause_rule::default_interval")]
-        interval: Picos,
-        /// Weight of the latest slope in its average: "1", "1/2", "1/4" .. "1/64". Default "1".
-        #[serde(default = "pause_rule::default_weight")]
-        weight: RightShift,
-    },
-    /// G-PFC, as OFC describes it: low priorities pause first. All its thresholds, including X_off and X_on, apply to
-    /// the sum of an ingress port's lossless priorities.
-    #[serde(rename = "g-pfc")]
-    GPfc {
-        /// Bytes from which on a port pauses each low priority when one of its packets arrives. Limits as for "capfc".
-        xlow: Bytes,
-        /// Low priorities: one or more of the lossless ones.
-        low: Priorities,
-    },
-    /// GFC, in the buffer-based form of its paper. A queue that fills sets its neighbour's rate in stages. Each stage
-    /// is half as wide as the one before and has half its rate, which is never zero.
-    #[serde(rename = "gfc")]
-    Gfc {
-        /// Start of the first stage (`B_1`), with half of the link's rate. Above zero, below `bm`. If the neighbour
-        /// obeys after tau, the queue never reaches `bm` if this is at most `bm` - 2 x rate x tau.
-        b1: Bytes,
-        /// Length that the queue never reaches (`B_m`). At most `xoff`, where PFC is a safety net.
-        bm: Bytes,
-        /// Stages below line rate: 1 to 14. Default 8.
-        #[serde(default = "pause_rule::default_stages")]
-        stages: u8,
-    },
-    /// GFC, as OFC describes it: several thresholds below X_off. At each of them the rate falls by one step, to zero at
-    /// X_off, which is PFC's PAUSE. Needs fixed thresholds.
-    #[serde(rename = "gfc-ofc")]
-    GfcOfc {
-        /// First of the thresholds, which are evenly spaced up to X_off. Above zero, below X_off.
-        b1: Bytes,
-        /// Number of thresholds: 1 to 14. Default 4.
-        #[serde(default = "pause_rule::default_steps")]
-        stages: u8,
-    },
+/// Passes the kinds to a macro, each with its name and the type of its keys. Other tokens follow the list.
+macro_rules! kinds {
+    ($macro:ident $($others:tt)*) => {
+        $macro! {
+            [
+                "pfc" = Pfc,
+                "oversubscribed" = Oversubscribed,
+                "dsh" = Dsh,
+                "bfc" = Bfc,
+                "spfc" = Spfc,
+                "ofc" = Ofc,
+                "capfc" = CaPfc,
+                "p-pfc-ofc" = PPfcOfc,
+                "p-pfc-predict" = PPfcPredict,
+                "g-pfc" = GPfc,
+                "gfc" = Gfc,
+                "gfc-ofc" = GfcOfc,
+            ]
+            $($others)*
+        }
+    };
 }
+
+/// Declares the choice among the kinds.
+macro_rules! choice {
+    ([$($name:literal = $kind:ident,)+]) => {
+        /// Scheme of the switches: the rules by which they admit packets and pause their neighbours.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, remote = "Self")]
+        #[schemars(tag = "kind", rename = "SchemeKeys")]
+        pub enum Scheme {
+            $(
+                #[serde(rename = $name)]
+                #[expect(missing_docs, reason = "the type says it, and a schema would repeat it")]
+                $kind($kind),
+            )+
+        }
+
+        impl Scheme {
+            /// Each kind's name, and its [`TABLES`](Kind::TABLES).
+            const TABLES: &[(&'static str, &'static [(&'static str, &'static str)])] =
+                &[$(($name, $kind::TABLES),)+];
+        }
+    };
+}
+
+/// Evaluates `$body` with `$keys` as the keys of the kind that `$scheme` is.
+macro_rules! each {
+    ([$($name:literal = $kind:ident,)+] $scheme:expr, $keys:ident => $body:expr) => {
+        match $scheme {
+            $(Scheme::$kind($keys) => $body,)+
+        }
+    };
+}
+
+kinds!(choice);
 
 by_kind!(Scheme);
 
-/// Parameters of flow pauses, equal at all switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowPauses {
-    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused.
-    pub thresholds: [Bytes; 3],
-    /// Entries of a port's flow table.
-    pub flow_entries: u32,
-    /// Size of a port's flow table.
-    pub flow_table: Bytes,
-}
-
-const fn default_ratio() -> Ratio {
-    Ratio::new(5, 4)
-}
-
 impl Default for Scheme {
     fn default() -> Self {
-        Self::Pfc {}
+        Self::Pfc(Pfc {})
     }
 }
 
 impl Scheme {
-    /// Returns true if normal ports have DT thresholds with SPFC's alpha.
-    pub(super) const fn has_victims(&self) -> bool {
-        matches!(self, Self::Spfc(_) | Self::Dsh(Dsh { victims: Some(_), .. }))
+    /// Returns the kinds that write a table which only some schemes write, in words.
+    pub fn kinds_with(table: &str) -> Vec<String> {
+        let of_kind = |(kind, tables): &(&str, &[(&str, &str)])| {
+            let (_, condition) = tables.iter().find(|(name, _)| *name == table)?;
+            Some(format!("\"{kind}\"{condition}"))
+        };
+        Self::TABLES.iter().filter_map(of_kind).collect()
     }
 
-    /// Returns true if the scheme pauses single queues or flows.
-    pub(super) const fn pauses_parts(&self) -> bool {
-        matches!(self, Self::Bfc(_) | Self::Ofc(_))
-    }
-
-    /// Returns true for relatives of PFC: rules by which a queue pauses before it exceeds `X_off`.
-    const fn is_rule(&self) -> bool {
-        match self {
-            Self::CaPfc { .. }
-            | Self::PPfcOfc { .. }
-            | Self::PPfcPredict { .. }
-            | Self::GPfc { .. }
-            | Self::Gfc { .. }
-            | Self::GfcOfc { .. } => true,
-            Self::Pfc {}
-            | Self::Oversubscribed { .. }
-            | Self::Dsh(_)
-            | Self::Bfc(_)
-            | Self::Spfc(_)
-            | Self::Ofc(_) => false,
-        }
+    /// Returns true if runs write a table which only some schemes write.
+    pub fn writes(&self, table: &str) -> bool {
+        kinds!(each self, keys => keys.writes(table))
     }
 
     /// Adds defaults, and checks the keys.
-    pub(super) fn complete(
-        &mut self,
-        lossless: Priorities,
-        document: &Document<'_>,
-    ) -> Result<(), ScenarioError> {
-        match self {
-            Self::Oversubscribed { ratio } if ratio.numerator < ratio.denominator => {
-                let title = format!("headroom that is oversubscribed {ratio} times");
-                let help = "a ratio of \"2\" sets aside half of the headroom; write 1 or more";
-                Err(document.error("switch.scheme.ratio", &title, help))
-            }
-            Self::Pfc {} | Self::Oversubscribed { .. } => Ok(()),
-            Self::Dsh(dsh) => dsh.complete(document),
-            Self::Bfc(bfc) => bfc.check(document),
-            Self::Spfc(spfc) => spfc.complete(document),
-            Self::Ofc(ofc) => ofc.complete(document),
-            Self::CaPfc { .. }
-            | Self::PPfcOfc { .. }
-            | Self::PPfcPredict { .. }
-            | Self::GPfc { .. }
-            | Self::Gfc { .. }
-            | Self::GfcOfc { .. } => self.check_rule(lossless, document),
-        }
-    }
-
-    /// Returns the name of the scheme if it needs static headroom: a part of it shares headroom, or has been tried
-    /// with nothing else.
-    const fn needs_static_headroom(&self) -> Option<&'static str> {
-        match self {
-            Self::Oversubscribed { .. } => Some("oversubscribed headroom"),
-            Self::Dsh(_) => Some("DSH"),
-            Self::Bfc(_) => Some("BFC"),
-            Self::Ofc(_) => Some("OFC"),
-            Self::Pfc {}
-            | Self::Spfc(_)
-            | Self::CaPfc { .. }
-            | Self::PPfcOfc { .. }
-            | Self::PPfcPredict { .. }
-            | Self::GPfc { .. }
-            | Self::Gfc { .. }
-            | Self::GfcOfc { .. } => None,
-        }
+    pub(super) fn complete(&mut self, lossless: Priorities, document: &Document<'_>) -> Check {
+        kinds!(each self, keys => keys.complete(lossless, document))
     }
 
     /// Returns the name of the scheme's family in papers.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Pfc {} | Self::Oversubscribed { .. } => "PFC",
-            Self::Dsh(_) => "DSH",
-            Self::Bfc(_) => "BFC",
-            Self::Spfc(_) => "SPFC",
-            Self::Ofc(_) => "OFC",
-            Self::CaPfc { .. } => "caPFC",
-            Self::PPfcOfc { .. } | Self::PPfcPredict { .. } => "P-PFC",
-            Self::GPfc { .. } => "G-PFC",
-            Self::Gfc { .. } | Self::GfcOfc { .. } => "GFC",
+    pub fn name(&self) -> &'static str {
+        fn of<K: Kind>(_: &K) -> &'static str {
+            K::NAME
         }
+        kinds!(each self, keys => of(keys))
     }
 
-    /// Returns the priorities whose queues or flows are paused, and the queues of each at a port.
-    const fn paused_parts(&self) -> (Priorities, u32) {
-        match self {
-            Self::Bfc(bfc) => (bfc.priorities, bfc.queues),
-            Self::Ofc(ofc) => (ofc.priorities, ofc::QUEUES as u32),
-            _ => (Priorities(0), 0),
+    fn needs_static_headroom(&self) -> Option<&'static str> {
+        fn of<K: Kind>(_: &K) -> Option<&'static str> {
+            K::NEEDS_STATIC_HEADROOM
         }
+        kinds!(each self, keys => of(keys))
+    }
+
+    fn victims_path(&self) -> &'static str {
+        fn of<K: Kind>(_: &K) -> &'static str {
+            K::VICTIMS_PATH
+        }
+        kinds!(each self, keys => of(keys))
+    }
+
+    /// Returns the parameters of SPFC if ports or queues may be victims. Normal ports then have DT thresholds with SPFC's
+    /// alpha.
+    pub(super) fn victims(&self) -> Option<Spfc> {
+        kinds!(each self, keys => keys.victims())
+    }
+
+    /// Returns the queues or flows that the scheme pauses one by one.
+    pub(super) fn paused_parts(&self) -> Option<PausedParts> {
+        kinds!(each self, keys => keys.paused_parts())
     }
 
     /// Returns the queues of each priority whose queues or flows are paused, in the form of [`Switch::flow_queues`].
     pub(super) fn flow_queues(&self) -> impl Iterator<Item = FlowQueues> + use<> {
-        let (priorities, queues) = self.paused_parts();
-        priorities.iter().map(move |it| FlowQueues { priority: Priority(it), queues })
+        self.paused_parts().into_iter().flat_map(|PausedParts { priorities, queues, .. }| {
+            priorities.iter().map(move |it| FlowQueues { priority: Priority(it), queues })
+        })
+    }
+
+    /// Returns the headroom of a queue or port that requires `required` bytes.
+    pub fn reserved(&self, required: Bytes) -> Bytes {
+        kinds!(each self, keys => keys.reserved(required))
+    }
+
+    /// Returns true if headroom belongs to ports instead of queues.
+    pub fn has_port_headroom(&self) -> bool {
+        kinds!(each self, keys => keys.has_port_headroom())
+    }
+
+    /// Returns true if lossless ingress queues compete for one pool of headroom.
+    pub fn pools_headroom(&self) -> bool {
+        kinds!(each self, keys => keys.pools_headroom())
+    }
+
+    /// Returns all headroom of a switch. `phi` has one item per port; `queues` is the number of a port's lossless queues.
+    pub(super) fn total_headroom(&self, phi: impl Iterator<Item = Bytes>, queues: u64) -> Bytes {
+        kinds!(each self, keys => keys.total_headroom(phi, queues))
+    }
+
+    /// Returns which limit a lossless packet exceeded that was dropped for `reason`, and the key to change, if a key of the
+    /// scheme sets the limit.
+    fn advice(&self, reason: DropReason) -> Option<&'static str> {
+        kinds!(each self, keys => keys.advice(reason))
+    }
+
+    /// Describes the headroom of each ingress queue or port for an error, and names the equations. `largest` is the
+    /// largest phi.
+    pub(super) fn headroom_in_words(&self, largest: &str) -> (String, &'static str) {
+        kinds!(each self, keys => keys.headroom_in_words(largest))
     }
 }
 
 impl Switch {
-    /// Returns the parameters of SPFC if ports or queues may be victims.
-    pub const fn spfc(&self) -> Option<Spfc> {
-        match self.scheme {
-            Scheme::Spfc(spfc) => Some(spfc),
-            Scheme::Dsh(Dsh { victims: Some(victims), .. }) => Some(Spfc::of_ports(victims)),
-            _ => None,
-        }
-    }
-
-    /// Returns the parameters of BFC if the switch pauses single queues of its neighbours.
-    pub const fn bfc(&self) -> Option<&Bfc> {
-        match &self.scheme {
-            Scheme::Bfc(bfc) => Some(bfc),
-            _ => None,
-        }
-    }
-
-    /// Returns the parameters of OFC if the switch pauses flows.
-    pub const fn ofc(&self) -> Option<&Ofc> {
-        match &self.scheme {
-            Scheme::Ofc(ofc) => Some(ofc),
-            _ => None,
-        }
-    }
-
-    /// Returns the parameters of flow pauses, if the switch pauses flows.
-    pub fn flow_pauses(&self) -> Option<FlowPauses> {
-        let (Some(ofc), Threshold::Static { xoff, xon }) = (self.ofc(), &self.threshold) else {
-            return None;
-        };
-        Some(FlowPauses {
-            thresholds: [*xon, ofc.congested(*xoff), *xoff],
-            flow_entries: ofc.flow_table,
-            flow_table: ofc.table_size(),
-        })
-    }
-
-    /// Returns true if ingress ports or queues have states: victim or normal.
-    pub const fn has_port_states(&self) -> bool {
-        self.spfc().is_some()
-    }
-
     /// Returns true if the switch pauses single queues of its neighbours.
-    pub const fn pauses_queues(&self) -> bool {
-        self.bfc().is_some()
+    pub fn pauses_queues(&self) -> bool {
+        self.scheme.paused_parts().is_some_and(|parts| parts.part == Part::Queue)
     }
 
     /// Returns true if the switch pauses single flows of its neighbours.
-    pub const fn pauses_flows(&self) -> bool {
-        self.ofc().is_some()
+    pub fn pauses_flows(&self) -> bool {
+        self.scheme.paused_parts().is_some_and(|parts| parts.part == Part::Flow)
+    }
+
+    /// Returns true if ingress ports or queues have states: victim or normal.
+    pub fn has_port_states(&self) -> bool {
+        self.scheme.victims().is_some()
     }
 
     /// Returns true if queues are paused and resumed by the bytes of all lossless queues of their port.
-    pub const fn thresholds_are_of_ports(&self) -> bool {
-        matches!(self.scheme, Scheme::GPfc { .. })
+    pub fn thresholds_are_of_ports(&self) -> bool {
+        kinds!(each &self.scheme, keys => keys.thresholds_are_of_ports())
+    }
+
+    /// Returns true if the switch sets rates of its neighbours.
+    pub fn sends_rates(&self) -> bool {
+        kinds!(each &self.scheme, keys => keys.sends_rates())
     }
 
     /// Returns the priorities whose queues or flows the switch pauses one by one.
-    pub const fn paused_parts(&self) -> Priorities {
-        self.scheme.paused_parts().0
+    pub fn paused_parts(&self) -> Priorities {
+        self.scheme.paused_parts().map_or(Priorities(0), |parts| parts.priorities)
     }
 
     /// Returns each priority with several egress queues at a port, or whose queues or flows are paused, once.
@@ -353,7 +249,7 @@ impl Switch {
 
 impl Scenario {
     /// Checks the scheme against other keys.
-    pub(super) fn check_scheme(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+    pub(super) fn check_scheme(&self, document: &Document<'_>) -> Check {
         let switch = &self.switch;
         if let Some(name) = switch.scheme.needs_static_headroom()
             && matches!(switch.headroom, Headroom::Adaptive { .. })
@@ -362,37 +258,36 @@ impl Scenario {
             let help = "write headroom = { kind = \"sih\" }";
             return Err(document.error("switch.headroom", &title, help));
         }
-        if let Some(ofc) = switch.ofc() {
-            ofc.check(switch, document)?;
+        kinds!(each &switch.scheme, keys => keys.check(self, document))?;
+        if self.results.held_flows && !switch.pauses_queues() {
+            let help = "write switch.scheme = { kind = \"bfc\", .. }, or leave the key out";
+            return Err(document.error("results.held_flows", "no queue is paused by itself", help));
         }
-        self.check_bfc(document)?;
-        self.check_spfc(document)
+        self.check_victims(document)
+    }
+
+    /// Checks the scheme against the buffers and thresholds of all switches.
+    pub(super) fn check_scheme_at_switches(&self, document: &Document<'_>) -> Check {
+        let mut switches = (0..self.fabric().switch_count()).map(SwitchId);
+        switches.try_for_each(|switch| {
+            kinds!(each &self.switch.scheme, keys => keys.check_at(self, switch, document))
+        })
+    }
+
+    /// Returns warnings about keys of the scheme that are probably mistakes.
+    pub(super) fn warnings_of_scheme(&self) -> Vec<String> {
+        let mut warnings = self.warnings_of_victims();
+        warnings.extend(kinds!(each &self.switch.scheme, keys => keys.warnings(self)));
+        warnings
     }
 
     /// Returns the scheme of a switch.
     pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
-        match &self.switch.scheme {
-            Scheme::Pfc {} => SchemeSettings::Pfc,
-            Scheme::Oversubscribed { .. } => SchemeSettings::Oversubscribed,
-            Scheme::Dsh(dsh) => SchemeSettings::Dsh(
-                dsh.settings(self.switch.spfc().map(|it| self.spfc_settings(&it))),
-            ),
-            Scheme::Bfc(bfc) => SchemeSettings::Bfc(self.bfc_settings(bfc, switch)),
-            Scheme::Spfc(spfc) => SchemeSettings::Spfc(self.spfc_settings(spfc)),
-            Scheme::Ofc(ofc) => ofc.settings(self.static_xoff(switch)),
-            rule @ (Scheme::CaPfc { .. }
-            | Scheme::PPfcOfc { .. }
-            | Scheme::PPfcPredict { .. }
-            | Scheme::GPfc { .. }
-            | Scheme::Gfc { .. }
-            | Scheme::GfcOfc { .. }) => {
-                rule.rule_settings(self.static_xoff(switch), Bytes(self.frame_time().overhead))
-            }
-        }
+        kinds!(each &self.switch.scheme, keys => keys.settings(self, switch))
     }
 
     /// Time between announcements of a switch (bitmaps of BFC, flows of OFC); `None` if it sends none.
     pub fn announcement_period(&self) -> Option<Picos> {
-        self.switch.ofc().map_or_else(|| self.bitmap_period(), |ofc| ofc.repeat)
+        kinds!(each &self.switch.scheme, keys => keys.announcement_period(self))
     }
 }

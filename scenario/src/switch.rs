@@ -242,7 +242,7 @@ impl Switch {
             let in_the_way = [
                 (self.lossless.count() > 0, "lossless priorities", "write lossless = []"),
                 (
-                    self.scheme.pauses_parts(),
+                    self.scheme.paused_parts().is_some(),
                     "a `scheme` that pauses queues or flows",
                     "write another scheme",
                 ),
@@ -263,7 +263,7 @@ impl Switch {
         if let Some(watchdog) = &self.watchdog {
             watchdog.check(document)?;
         }
-        self.threshold.complete(self.scheme.has_victims(), rates, document)?;
+        self.threshold.complete(self.scheme.victims().is_some(), rates, document)?;
         self.headroom.check(document)?;
         if let Some(ecn) = &mut self.ecn {
             ecn.complete(self.lossless, rates, document)?;

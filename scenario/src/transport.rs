@@ -1,6 +1,7 @@
 //! `host.transport`: protocol of the flows, repair of losses, and congestion control.
 
 mod first_rtt;
+mod keys;
 mod tcp;
 mod window;
 
@@ -19,8 +20,8 @@ use crate::refusal::Refusal;
 pub use first_rtt::{FirstRttLimit, FirstRttMarks};
 pub use host_agent::congestion_control::Settings as CongestionControl;
 pub use host_agent::congestion_control::dcqcn::MAX_STAGES;
-use host_agent::congestion_control::dctcp::Start;
-use host_agent::congestion_control::{Name, dcqcn, dctcp, hpcc, powertcp, rtt_target, timely};
+use host_agent::congestion_controls;
+use keys::keys;
 pub use tcp::Tcp;
 pub use window::{Window, WindowSize};
 
@@ -128,55 +129,40 @@ pub enum TransportKeys {
     Tcp(tcp::TcpKeys),
 }
 
-/// RoCEv2 reliable connections.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(transform = without_default_tables)]
-pub struct RoceRcKeys {
-    /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
-    /// packet. Default "go-back-n".
-    reliability: ReliabilityKey,
-    /// Selective repeat: retransmission timeout while few packets are in flight, above zero and at most
-    /// `host.retransmission_timeout`, which applies otherwise. Default "100us".
-    rto_low: Option<Picos>,
-    /// Selective repeat: number of packets in flight below which `rto_low` applies; 0: never. Default 3.
-    rto_low_packets: Option<u32>,
-    /// Congestion control: "dcqcn", "hpcc", "dctcp", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
-    /// with BFC), or "none", which sends at line rate. Default "dcqcn".
-    congestion_control: Option<Name>,
-    /// Parameters of DCQCN, used with `congestion_control = "dcqcn"`.
-    dcqcn: dcqcn::Settings,
-    /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
-    dctcp: dctcp::Settings,
-    /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
-    hpcc: hpcc::Settings,
-    /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
-    powertcp: powertcp::Settings,
-    /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
-    rtt_target: rtt_target::Settings,
-    /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
-    theta_powertcp: powertcp::Settings,
-    /// Parameters of TIMELY, used with `congestion_control = "timely"`.
-    timely: timely::Settings,
-    /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
-    /// for a full packet and its ACK. Default "auto".
-    base_rtt: BaseRtt,
-    /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
-    /// size above zero. Default "none".
-    #[schemars(skip_serializing_if = "in_words")]
-    window: WindowSize,
-    /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
-    window_scales: bool,
-    /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
-    /// not full. Default false.
-    window_overrun: bool,
-    /// Marks of data packets of a flow's first round trip (docs/flow-hints.md). "off": none. A size above zero: packets
-    /// are marked until the flow has sent this much payload, including retransmissions. "auto": this size is line rate
-    /// x `base_rtt`. Default "off".
-    #[schemars(skip_serializing_if = "in_words")]
-    first_rtt_marks: FirstRttLimit,
-    /// True if all ACKs and NAKs carry this mark as well, as in ABM's simulator. Default false.
-    first_rtt_acks: bool,
+congestion_controls! { keys for roce:
+    /// RoCEv2 reliable connections.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    #[schemars(transform = without_default_tables)]
+    pub struct RoceRcKeys {
+        /// Repair of losses: "go-back-n", or "selective-repeat" as in IRN (docs/selective-repeat.md), with a RETH in each
+        /// packet. Default "go-back-n".
+        reliability: ReliabilityKey,
+        /// Selective repeat: retransmission timeout while few packets are in flight, above zero and at most
+        /// `host.retransmission_timeout`, which applies otherwise. Default "100us".
+        rto_low: Option<Picos>,
+        /// Selective repeat: number of packets in flight below which `rto_low` applies; 0: never. Default 3.
+        rto_low_packets: Option<u32>,
+        /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
+        /// for a full packet and its ACK. Default "auto".
+        base_rtt: BaseRtt,
+        /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
+        /// size above zero. Default "none".
+        #[schemars(skip_serializing_if = "in_words")]
+        window: WindowSize,
+        /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+        window_scales: bool,
+        /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
+        /// not full. Default false.
+        window_overrun: bool,
+        /// Marks of data packets of a flow's first round trip (docs/flow-hints.md). "off": none. A size above zero: packets
+        /// are marked until the flow has sent this much payload, including retransmissions. "auto": this size is line rate
+        /// x `base_rtt`. Default "off".
+        #[schemars(skip_serializing_if = "in_words")]
+        first_rtt_marks: FirstRttLimit,
+        /// True if all ACKs and NAKs carry this mark as well, as in ABM's simulator. Default false.
+        first_rtt_acks: bool,
+    }
 }
 
 /// A time above zero, or "auto".
@@ -247,23 +233,7 @@ impl RoceRcKeys {
     ) -> Result<RoceRc, ScenarioError> {
         let reliability = self.reliability.resolve(self.rto_low, self.rto_low_packets, place)?;
         reliability::check(reliability, retransmission_timeout, place)?;
-        place.table("timely").check(self.timely.check())?;
-        let congestion_control = match self.congestion_control.unwrap_or(Name::Dcqcn) {
-            Name::None => CongestionControl::None,
-            Name::Cubic => {
-                let help = "Cubic runs on kind = \"tcp\"; here are \"dcqcn\", \"hpcc\", \"dctcp\", \"timely\", \
-                            \"powertcp\", \"theta-powertcp\", \"rtt-target\" and \"none\"";
-                let title = "cubic cannot drive RoCEv2, whose hosts take no loss for congestion";
-                return Err(place.wrong("congestion_control", title, help));
-            }
-            Name::Dcqcn => CongestionControl::Dcqcn(self.dcqcn.completed()),
-            Name::Dctcp => CongestionControl::Dctcp(self.dctcp.completed(Start::LineRate)),
-            Name::Hpcc => CongestionControl::Hpcc(self.hpcc),
-            Name::PowerTcp => CongestionControl::PowerTcp(self.powertcp),
-            Name::RttTarget => CongestionControl::RttTarget(self.rtt_target),
-            Name::ThetaPowerTcp => CongestionControl::ThetaPowerTcp(self.theta_powertcp),
-            Name::Timely => CongestionControl::Timely(self.timely.completed()),
-        };
+        let congestion_control = self.congestion_control(place)?;
         let window =
             Window { size: self.window, scales: self.window_scales, overrun: self.window_overrun };
         let base_rtt = self.base_rtt.0;

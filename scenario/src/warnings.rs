@@ -82,8 +82,7 @@ impl Scenario {
         }
         warnings.extend(self.warnings_of_quanta());
         warnings.extend(self.warnings_of_queues());
-        warnings.extend(self.warnings_of_spfc());
-        warnings.extend(self.warnings_of_pause_rule());
+        warnings.extend(self.warnings_of_scheme());
         warnings.extend(self.warnings_of_lossy());
         let mut reported = BTreeSet::new();
         warnings.retain(|warning| reported.insert(warning.clone()));
@@ -96,39 +95,20 @@ impl Scenario {
         self.old_keys.0.iter().chain(routes)
     }
 
+    /// Returns the priorities of flows, one bit each.
+    pub(super) fn used_priorities(&self) -> u8 {
+        self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it)
+    }
+
     /// Returns warnings about queues, and about priorities with several queues.
     fn warnings_of_queues(&self) -> Vec<String> {
-        let used: u8 =
-            self.sources.iter().flat_map(Source::priorities).fold(0, |all, it| all | 1 << it);
+        let used = self.used_priorities();
         let mut warnings = Vec::new();
         if let Some(priority) = self.switch.control_priority.0.filter(|it| used >> it & 1 != 0) {
             warnings.push(format!(
                 "flows have priority {priority}, whose packets go before all others, as ACKs and CNPs do \
                  (`switch.control_priority`): give them another one if that is not meant"
             ));
-        }
-        if let Some(bfc) = self.switch.bfc() {
-            let unused: Vec<String> = bfc
-                .priorities
-                .iter()
-                .filter(|priority| used >> priority & 1 == 0)
-                .map(|priority| priority.to_string())
-                .collect();
-            if !unused.is_empty() {
-                warnings.push(format!(
-                    "no flow has priority {}, whose queues BFC pauses: name the flows' priorities in \
-                     `switch.scheme.priorities`",
-                    unused.join(" or ")
-                ));
-            }
-            let lossless = bfc.priorities.iter().any(|it| self.switch.lossless.contains(it));
-            if bfc.prevent_deadlocks && lossless {
-                warnings.push(
-                    "`prevent_deadlocks` prevents cycles of paused queues, and not of the PFC beneath them: where routes \
-                     make one, write `switch.lossless` without BFC's priorities"
-                        .into(),
-                );
-            }
         }
         if self.switch.scheduler == (Scheduler::Srf {}) {
             let spread = self.switch.spread().fold(0, |all, it| all | 1 << it.priority.0);

@@ -9,7 +9,7 @@ use fabric_core::map_abi::{
 use fabric_core::marking::slope_q48;
 use fabric_core::policy::Policy;
 use fabric_core::priority;
-use fabric_core::scheme::{Ingress, Scheme, SchemeSettings, Selected};
+use fabric_core::scheme::{Configure, Ingress, Scheme, SchemeSettings, Selected};
 use fabric_core::threshold::shared_free;
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Bytes, Nanos};
@@ -326,7 +326,13 @@ pub(crate) mod tests {
         let random = |seed| {
             let mut tables = tables();
             let config = *tables.settings();
-            tables.configure(config, &[], &SchemeSettings::Pfc, &lossy::Settings::default(), seed);
+            tables.configure(
+                config,
+                &[],
+                &SchemeSettings::default(),
+                &lossy::Settings::default(),
+                seed,
+            );
             tables.state().random.load()
         };
         assert_ne!(random(2), random(4));

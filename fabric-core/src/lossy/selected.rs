@@ -1,50 +1,18 @@
-//! Dispatch to the scheme that the policy selects; the only file that knows all schemes.
+//! Dispatch to the scheme that the policy selects.
 
-use super::active::Active;
-use super::bshare::Bshare;
-use super::complete_sharing::CompleteSharing;
-use super::dynamic_threshold::DynamicThreshold;
-use super::flow_aware::FlowAware;
-use super::intelligent::Intelligent;
 use super::{BufferManagement, Egress, OPTION_CODEL, codel};
 use crate::drop_reason::DropReason;
 use crate::frame::Ipv4Fields;
-use crate::policy::{LossyKind, Policy};
+use crate::policy::{LossyKind, Policy, dispatch};
 use crate::queue::QueueId;
 use crate::scheme::{Arriving, Ingress, Leaving};
 use crate::tables::Tables;
 use units::Nanos;
 
-/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects. In eBPF the
-/// policy is a constant, and the verifier removes the other arms.
+/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects.
 macro_rules! select {
     ($policy:expr, $scheme:ident => $body:expr) => {
-        match $policy.lossy() {
-            LossyKind::DynamicThreshold => {
-                type $scheme = DynamicThreshold;
-                $body
-            }
-            LossyKind::CompleteSharing => {
-                type $scheme = CompleteSharing;
-                $body
-            }
-            LossyKind::Active => {
-                type $scheme = Active;
-                $body
-            }
-            LossyKind::Bshare => {
-                type $scheme = Bshare;
-                $body
-            }
-            LossyKind::FlowAware => {
-                type $scheme = FlowAware;
-                $body
-            }
-            LossyKind::Intelligent => {
-                type $scheme = Intelligent;
-                $body
-            }
-        }
+        managements!(dispatch LossyKind, $policy.lossy(), $scheme => $body)
     };
 }
 

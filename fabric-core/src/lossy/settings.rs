@@ -169,17 +169,6 @@ impl Kind {
         Self::Intelligent { fair_dropping, prioritisation, flows: FlowTable::DEFAULT }
     }
 
-    const fn lossy_kind(&self) -> LossyKind {
-        match self {
-            Self::DynamicThreshold => LossyKind::DynamicThreshold,
-            Self::CompleteSharing => LossyKind::CompleteSharing,
-            Self::Active(_) => LossyKind::Active,
-            Self::Bshare { .. } => LossyKind::Bshare,
-            Self::FlowAware { .. } => LossyKind::FlowAware,
-            Self::Intelligent { .. } => LossyKind::Intelligent,
-        }
-    }
-
     /// Returns the options of the policy.
     const fn options(&self) -> u32 {
         let Self::Intelligent { fair_dropping, prioritisation, .. } = self else { return 0 };
@@ -209,6 +198,21 @@ impl Kind {
         }
     }
 }
+
+/// Declares the kinds' names in a policy.
+macro_rules! names {
+    ([$($number:literal = $module:ident::$kind:ident,)+]) => {
+        impl Kind {
+            const fn name(&self) -> LossyKind {
+                match self {
+                    $(Self::$kind { .. } => LossyKind::$kind,)+
+                }
+            }
+        }
+    };
+}
+
+managements!(names);
 
 /// All settings of a switch's buffer management.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +253,7 @@ impl Settings {
     /// Returns `policy` with this buffer management.
     pub const fn select(&self, policy: Policy) -> Policy {
         let codel = if self.codel.is_some() { OPTION_CODEL } else { 0 };
-        policy.with_lossy(self.kind.lossy_kind(), self.kind.options() | codel)
+        policy.with_lossy(self.kind.name(), self.kind.options() | codel)
     }
 
     /// Writes the settings into a switch's tables. Write the switch's configuration first.

@@ -37,7 +37,7 @@ use crate::priority::Priority;
 use crate::tables::Tables;
 use units::Nanos;
 
-pub use settings::{EstimationForm, Options, Settings};
+pub use settings::{Estimation, Options, Settings};
 
 /// The scheme; its parts are functions of the modules.
 #[derive(Debug)]

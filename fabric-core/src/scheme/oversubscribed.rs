@@ -2,6 +2,7 @@
 //! the sum of their headroom limits (DSH, Section III-C).
 
 use super::pfc::Pfc;
+pub use super::pfc::Settings;
 use super::{Announces, Arriving, Ingress, Leaving, Scheme, Watched};
 use crate::drop_reason::DropReason;
 use crate::hop_control::Order;

@@ -1,13 +1,19 @@
 //! PFC with static and independent headroom (SIH): each ingress queue pauses its class by its own
 //! occupancy and has its own headroom (DSH, Section II-B).
 
-use super::{Announces, Arriving, Ingress, Leaving, Scheme, Watched, xon_of_queue};
+use super::{Announces, Arriving, Configure, Ingress, Leaving, Scheme, Watched, xon_of_queue};
 use crate::admission::{beyond_private, fits_headroom, fits_private, fits_shared};
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, next_pause};
 use crate::map_abi::Pool;
 use crate::tables::Tables;
 use crate::threshold::shared_free;
+
+/// PFC has no settings of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings;
+
+impl Configure for Settings {}
 
 /// Pools: private, shared, the queue's own headroom (DSH, Algorithm 1). X_off = T(t), X_on = X_off - delta.
 #[derive(Debug)]

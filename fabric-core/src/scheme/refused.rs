@@ -2,7 +2,7 @@
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::{Ingress, Scheme, SchemeSettings, Selected};
+use super::{Configure, Ingress, Scheme, SchemeSettings, Selected};
 use crate::arrival::{Outcome, arrival};
 use crate::departure::departure;
 use crate::drop_reason::{DropClass, DropReason};
@@ -93,17 +93,8 @@ fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
         assert_eq!(classes(&messages), [(0, 1 << CLASS)], "{settings:?}");
         tested.push(policy.scheme());
     }
-    for kind in [
-        SchemeKind::Pfc,
-        SchemeKind::Oversubscribed,
-        SchemeKind::Dsh,
-        SchemeKind::Bfc,
-        SchemeKind::Spfc,
-        SchemeKind::PfcFamily,
-        SchemeKind::Gfc,
-        SchemeKind::Ofc,
-    ] {
-        assert!(tested.contains(&kind), "{kind:?}");
+    for kind in SchemeKind::ALL {
+        assert!(tested.contains(kind), "{kind:?}");
     }
 }
 
@@ -146,7 +137,8 @@ fn a_queue_that_has_refused_a_packet_resumes_when_all_of_it_is_at_or_below_xon()
 #[test]
 fn an_empty_queue_pauses_only_if_a_renewal_can_end_it() {
     for (tests, expected) in [(0, vec![]), (1, vec![(1 << CLASS, 0)])] {
-        let (tables, policy) = switch(&SchemeSettings::Pfc, 1000, tests).expect("it has no state");
+        let (tables, policy) =
+            switch(&SchemeSettings::default(), 1000, tests).expect("it has no state");
         let (outcome, messages) = arrive(&tables, policy);
         assert_eq!(outcome, Err(DropReason::HeadroomExhausted));
         assert_eq!(classes(&messages), expected);

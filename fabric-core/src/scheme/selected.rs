@@ -1,17 +1,9 @@
-//! Dispatch to the scheme that the policy selects; the only file that knows all schemes.
+//! Dispatch to the scheme that the policy selects.
 
-use super::bfc::{self, Bfc};
-use super::dsh::{self, Dsh};
-use super::gfc::{self, Gfc};
-use super::ofc::{self, Ofc};
-use super::oversubscribed::Oversubscribed;
-use super::pfc::Pfc;
-use super::pfc_family::{self, PfcFamily};
-use super::spfc::{self, Spfc};
 use super::watched::{FlowPauses, FlowRow, HeldFlows, Watched};
 use super::{
-    Announces, Arriving, FlowUse, Ingress, IngressState, Leaving, PortUse, Released, Room, Scheme,
-    Stays, Verdict,
+    Announces, Arriving, Configure, FlowUse, Ingress, IngressState, Leaving, PortUse, Released,
+    Room, Scheme, Stays, Verdict,
 };
 use crate::arrival::Outcome;
 use crate::departure::Departure;
@@ -19,142 +11,81 @@ use crate::drop_reason::DropReason;
 use crate::frame::{Frame, Ipv4Fields};
 use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::{Descriptor, Pool};
-use crate::policy::{Policy, SchemeKind};
+use crate::policy::{Policy, SchemeKind, dispatch};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueSet};
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects. In eBPF the
-/// policy is a constant, and the verifier removes the other arms.
+/// Evaluates `$body` with `$scheme` as the type of the scheme that `$policy` selects.
 macro_rules! select {
     ($policy:expr, $scheme:ident => $body:expr) => {
-        match $policy.scheme() {
-            SchemeKind::Pfc => {
-                type $scheme = Pfc;
-                $body
+        schemes!(dispatch SchemeKind, $policy.scheme(), $scheme => $body)
+    };
+}
+
+/// Declares the settings of the schemes.
+macro_rules! settings {
+    ([$($number:literal = $module:ident::$kind:ident,)+]) => {
+        /// Settings of a switch's scheme.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum SchemeSettings {
+            $(
+                #[doc = concat!("[`", stringify!($module), "`](super::", stringify!($module), ").")]
+                $kind(super::$module::Settings),
+            )+
+        }
+
+        impl SchemeSettings {
+            const fn kind(&self) -> SchemeKind {
+                match self {
+                    $(Self::$kind(_) => SchemeKind::$kind,)+
+                }
             }
-            SchemeKind::Oversubscribed => {
-                type $scheme = Oversubscribed;
-                $body
+        }
+
+        impl Configure for SchemeSettings {
+            fn every() -> impl Iterator<Item = Self> {
+                core::iter::empty()$(.chain(super::$module::Settings::every().map(Self::$kind)))+
             }
-            SchemeKind::Dsh => {
-                type $scheme = Dsh;
-                $body
+
+            fn option_bits(&self) -> u32 {
+                match self {
+                    $(Self::$kind(settings) => settings.option_bits(),)+
+                }
             }
-            SchemeKind::Bfc => {
-                type $scheme = Bfc;
-                $body
+
+            fn write<T: Tables>(
+                &self,
+                tables: &T,
+                ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
+            ) {
+                match self {
+                    $(Self::$kind(settings) => settings.write(tables, ports),)+
+                }
             }
-            SchemeKind::Spfc => {
-                type $scheme = Spfc;
-                $body
-            }
-            SchemeKind::PfcFamily => {
-                type $scheme = PfcFamily;
-                $body
-            }
-            SchemeKind::Gfc => {
-                type $scheme = Gfc;
-                $body
-            }
-            SchemeKind::Ofc => {
-                type $scheme = Ofc;
-                $body
+
+            fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
+                match self {
+                    $(Self::$kind(settings) => settings.elide(tables, turns),)+
+                }
             }
         }
     };
 }
 
-/// Settings of a switch's scheme.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SchemeSettings {
-    /// [`Pfc`], without settings.
-    #[default]
-    Pfc,
-    /// [`Oversubscribed`], without settings.
-    Oversubscribed,
-    /// [`Dsh`].
-    Dsh(dsh::Settings),
-    /// [`Bfc`].
-    Bfc(bfc::Settings),
-    /// [`Spfc`].
-    Spfc(spfc::Settings),
-    /// [`PfcFamily`].
-    PfcFamily(pfc_family::Settings),
-    /// [`Gfc`].
-    Gfc(gfc::Settings),
-    /// [`Ofc`].
-    Ofc(ofc::Settings),
+schemes!(settings);
+
+impl Default for SchemeSettings {
+    fn default() -> Self {
+        Self::Pfc(super::pfc::Settings)
+    }
 }
 
 impl SchemeSettings {
-    /// Settings for each program that can be built, options included.
-    pub fn every() -> impl Iterator<Item = Self> {
-        let dsh =
-            dsh::Options::EVERY.map(|options| dsh::Settings { options, ..Default::default() });
-        let bfc =
-            bfc::Options::EVERY.map(|options| bfc::Settings { options, ..Default::default() });
-        let spfc =
-            spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
-        let ofc =
-            ofc::Options::EVERY.map(|options| ofc::Settings { options, ..Default::default() });
-        let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
-        let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
-        others
-            .chain(spfc.map(Self::Spfc))
-            .chain(pfc_family::Settings::EVERY.map(Self::PfcFamily))
-            .chain([Self::Gfc(gfc::Settings::default())])
-            .chain(ofc.map(Self::Ofc))
-    }
-
     /// Returns `policy` with this scheme.
-    pub const fn select(&self, policy: Policy) -> Policy {
-        match self {
-            Self::Pfc => policy.with_scheme(SchemeKind::Pfc, 0),
-            Self::Oversubscribed => policy.with_scheme(SchemeKind::Oversubscribed, 0),
-            Self::Dsh(dsh) => policy.with_scheme(SchemeKind::Dsh, dsh.options.to_bits()),
-            Self::Bfc(bfc) => policy.with_scheme(SchemeKind::Bfc, bfc.options.to_bits()),
-            Self::Spfc(spfc) => policy.with_scheme(SchemeKind::Spfc, spfc.options.to_bits()),
-            Self::PfcFamily(family) => {
-                policy.with_scheme(SchemeKind::PfcFamily, family.options().to_bits())
-            }
-            Self::Gfc(_) => policy.with_scheme(SchemeKind::Gfc, 0),
-            Self::Ofc(ofc) => policy.with_scheme(SchemeKind::Ofc, ofc.options.to_bits()),
-        }
-    }
-
-    /// Writes the settings into a switch's tables. Each port has its rate, and the headroom needed
-    /// by a queue that grows at that rate (Phi in DSH, Eq. 1).
-    pub fn write<T: Tables>(
-        &self,
-        tables: &T,
-        ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
-    ) {
-        match self {
-            Self::Pfc | Self::Oversubscribed => {}
-            Self::Dsh(dsh) => dsh.write(tables, ports),
-            Self::Bfc(bfc) => bfc.write(tables, ports),
-            Self::Spfc(spfc) => spfc.write(tables, ports),
-            Self::PfcFamily(family) => family.write(tables),
-            Self::Gfc(gfc) => gfc.write(tables, ports),
-            Self::Ofc(ofc) => ofc.write(tables, ports),
-        }
-    }
-
-    /// Writes the turns of the switch, as (ingress, egress) ports, that pause no queue of a
-    /// neighbour. Call [`write`](Self::write) first. Only [`Bfc`] has such turns.
-    pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
-        match self {
-            Self::Pfc
-            | Self::Oversubscribed
-            | Self::Dsh(_)
-            | Self::Spfc(_)
-            | Self::PfcFamily(_)
-            | Self::Gfc(_)
-            | Self::Ofc(_) => {}
-            Self::Bfc(bfc) => bfc.elide(tables, turns),
-        }
+    pub fn select(&self, policy: Policy) -> Policy {
+        policy.with_scheme(self.kind(), self.option_bits())
     }
 }
 

@@ -3,7 +3,7 @@
 //! may use the whole shared pool until the port itself pauses its neighbour.
 //!
 //! [`state`] is the circuit of Fig. 10, one for each ingress port or for each ingress queue
-//! ([`Per`]), and [`settings`] is its configuration. [`victims`] connects states and packets, also
+//! ([`StateOf`]), and [`settings`] is its configuration. [`victims`] connects states and packets, also
 //! for other schemes. Everything else is as in PFC: DT for normal ports (Eq. 1 and 4), each queue's
 //! own headroom, X_on below X_off.
 //!
@@ -43,7 +43,7 @@ use crate::priority::Priority;
 use crate::tables::Tables;
 use units::Nanos;
 
-pub use settings::{Options, Per, Settings, Threshold};
+pub use settings::{Options, Settings, StateOf, Threshold};
 
 /// The scheme.
 #[derive(Debug)]

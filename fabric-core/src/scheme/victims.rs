@@ -17,7 +17,7 @@
 //! A queue that is OFF is not a victim, and neither is its port: its PAUSE has reset the state. So the threshold that
 //! ends a pause is equal in all periods, and a packet that is dropped, which does not depart, need not tick.
 
-use super::spfc::settings::{Per, Settings};
+use super::spfc::settings::{Settings, StateOf};
 use super::spfc::state::StateLine;
 use super::{Arriving, Ingress, IngressState, Leaving, Scheme};
 use crate::drop_reason::DropReason;
@@ -39,7 +39,7 @@ pub trait HasVictims: Scheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circuits {
     /// Owner of a circuit: each port or each queue.
-    pub per: Per,
+    pub per: StateOf,
     /// Line of the first circuit. The others follow in the order of ports or of (port, priority).
     pub first_line: u32,
 }
@@ -49,8 +49,8 @@ impl Circuits {
     #[inline(always)]
     pub fn line<T: Tables>(self, tables: &T, port: u32, priority: Priority) -> Option<&StateLine> {
         let row = match self.per {
-            Per::Port => port,
-            Per::Queue => class_row(port, priority),
+            StateOf::Port => port,
+            StateOf::Queue => class_row(port, priority),
         };
         tables.scheme_line(self.first_line.wrapping_add(row)).map(SchemeLine::view)
     }
@@ -58,8 +58,8 @@ impl Circuits {
     /// Number of lines of the circuits of a switch with `ports` ports.
     pub const fn lines(self, ports: u32) -> u32 {
         match self.per {
-            Per::Port => ports,
-            Per::Queue => ports * PRIORITIES as u32,
+            StateOf::Port => ports,
+            StateOf::Queue => ports * PRIORITIES as u32,
         }
     }
 
@@ -140,7 +140,7 @@ pub fn tick<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, now: Nanos) {
 pub fn count<S: HasVictims, T: Tables>(packet: &Leaving<'_, T>) {
     let at = &packet.ingress;
     let Some(circuits) = S::circuits(at.policy, at.config.ports) else { return };
-    if circuits.per == Per::Queue && !at.config.is_lossless(at.priority) {
+    if circuits.per == StateOf::Queue && !at.config.is_lossless(at.priority) {
         return;
     }
     if let Some(line) = circuits.line(at.tables, at.port_number, at.priority) {
@@ -170,8 +170,8 @@ pub fn resumed<S: HasVictims, T: Tables>(at: &Ingress<'_, T>, order: &Order, now
 pub fn states<S: HasVictims>(policy: Policy) -> Option<PauseLevel> {
     // The level does not depend on the number of ports.
     S::circuits(policy, 0).map(|circuits| match circuits.per {
-        Per::Port => PauseLevel::Port,
-        Per::Queue => PauseLevel::Queue,
+        StateOf::Port => PauseLevel::Port,
+        StateOf::Queue => PauseLevel::Queue,
     })
 }
 

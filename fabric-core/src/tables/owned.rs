@@ -11,7 +11,7 @@ use crate::map_abi::{
 };
 use crate::priority::Priority;
 use crate::queue::{QueueId, one_per_priority};
-use crate::scheme::dsh;
+use crate::scheme::{Configure, dsh};
 use units::{BitsPerSecond, Bytes};
 
 use crate::wire::psn::Psn;

@@ -6,7 +6,7 @@ use crate::departure::{Departure, Fate};
 use crate::frame::ByteFrame;
 use crate::hop_control::{ClassPauses, HopControl, Order};
 use crate::policy::{MarkingScheme, ThresholdScheme};
-use crate::scheme::{Scheme, SchemeSettings, Selected};
+use crate::scheme::{Configure, Scheme, SchemeSettings, Selected};
 use crate::tables::owned::{OwnedTables, lossless_switch, packet};
 use crate::wire::roce::Ecn;
 use crate::wire::{PfcFrame, pfc};

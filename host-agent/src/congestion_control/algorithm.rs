@@ -8,15 +8,24 @@ use units::BitsPerSecond;
 
 use super::line_rate::LineRate;
 use super::settings::{Link, Needs, Signal};
-use super::{cubic, dcqcn, dctcp, hpcc, powertcp, rtt_target, theta_powertcp, timely};
+use crate::congestion_controls;
 
-/// Declares the algorithms: a variant, the module that has the types and functions below, and the name in files.
+/// Documentation of a variant.
+macro_rules! about {
+    ($module:ident) => {
+        concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")
+    };
+}
+
+/// Declares the types of the [list](congestion_controls).
 ///
-/// A module has `Settings` (keys of a file) with `parameters(&Link) -> Parameters`, `needs(&Settings) -> Needs`, and
-/// `ends(Parameters, BitsPerSecond) -> (Control, feedback)` for a queue pair without congestion. The table of the
-/// settings in a file is named like the module.
+/// A module has `Settings` (keys of a file) with [`Complete`](super::Complete) and `parameters(&Link) -> Parameters`,
+/// `needs(&Settings) -> Needs`, and `ends(Parameters, BitsPerSecond) -> (Control, feedback)` for a queue pair without
+/// congestion. The table of the settings in a file is named like the module.
 macro_rules! algorithms {
-    ($($(#[$about:meta])+ $variant:ident = $module:ident, $name:literal;)+) => {
+    ($($transports:ident {
+        $($variant:ident = $module:ident, $name:literal, $title:literal $(, $feedback:ident)?;)+
+    })+) => {
         /// Name of a congestion control in files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
         #[schemars(rename = "CongestionControlKeys")]
@@ -24,7 +33,11 @@ macro_rules! algorithms {
             #[serde(rename = "none")]
             #[expect(missing_docs, reason = "the name says it, and a schema would repeat it")]
             None,
-            $(#[serde(rename = $name)] #[expect(missing_docs, reason = "the name says it, and a schema would repeat it")] $variant,)+
+            $($(
+                #[serde(rename = $name)]
+                #[expect(missing_docs, reason = "the name says it, and a schema would repeat it")]
+                $variant,
+            )+)+
         }
 
         /// Congestion control of a sender, as files have it.
@@ -32,7 +45,7 @@ macro_rules! algorithms {
         pub enum Settings {
             /// None: the sender sends at line rate.
             None,
-            $($(#[$about])+ $variant($module::Settings),)+
+            $($(#[doc = about!($module)] $variant(crate::congestion_control::$module::Settings),)+)+
         }
 
         impl Settings {
@@ -40,7 +53,7 @@ macro_rules! algorithms {
             pub fn algorithm(&self, link: &Link) -> Algorithm {
                 match self {
                     Self::None => Algorithm::LineRate,
-                    $(Self::$variant(settings) => Algorithm::$variant(settings.parameters(link)),)+
+                    $($(Self::$variant(it) => Algorithm::$variant(it.parameters(link)),)+)+
                 }
             }
 
@@ -48,14 +61,14 @@ macro_rules! algorithms {
             pub const fn name(&self) -> &'static str {
                 match self {
                     Self::None => "none",
-                    $(Self::$variant(_) => $name,)+
+                    $($(Self::$variant(_) => $name,)+)+
                 }
             }
 
             const fn needs(&self) -> Needs {
                 match self {
                     Self::None => Needs { base_rtt: false, signal: Signal::Nothing },
-                    $(Self::$variant(settings) => $module::needs(settings),)+
+                    $($(Self::$variant(settings) => crate::congestion_control::$module::needs(settings),)+)+
                 }
             }
         }
@@ -67,9 +80,9 @@ macro_rules! algorithms {
                 map.serialize_entry("congestion_control", self.name())?;
                 match self {
                     Self::None => {}
-                    $(Self::$variant(settings) => {
+                    $($(Self::$variant(settings) => {
                         map.serialize_entry(stringify!($module), settings)?;
-                    })+
+                    })+)+
                 }
                 map.end()
             }
@@ -80,7 +93,7 @@ macro_rules! algorithms {
         pub enum Algorithm {
             /// Line rate always; receivers send no CNP.
             LineRate,
-            $($(#[$about])+ $variant($module::Parameters),)+
+            $($(#[doc = about!($module)] $variant(crate::congestion_control::$module::Parameters),)+)+
         }
 
         impl Algorithm {
@@ -88,10 +101,10 @@ macro_rules! algorithms {
             pub(crate) fn ends(&self, link_rate: BitsPerSecond) -> (Control, Feedback) {
                 match *self {
                     Self::LineRate => (LineRate.into(), LineRate.into()),
-                    $(Self::$variant(parameters) => {
-                        let (control, feedback) = $module::ends(parameters, link_rate);
+                    $($(Self::$variant(parameters) => {
+                        let (control, feedback) = crate::congestion_control::$module::ends(parameters, link_rate);
                         (control.into(), feedback.into())
-                    })+
+                    })+)+
                 }
             }
         }
@@ -101,38 +114,20 @@ macro_rules! algorithms {
         #[derive(Clone, Debug)]
         pub(crate) enum Control {
             LineRate(LineRate),
-            $($variant($module::Control),)+
+            $($($variant(crate::congestion_control::$module::Control),)+)+
+        }
+
+        /// The receiving end of any of them: [`LineRate`] of those that send no feedback.
+        #[enum_dispatch(CongestionFeedback)]
+        #[derive(Clone, Debug)]
+        pub(crate) enum Feedback {
+            LineRate(LineRate),
+            $($($($variant(crate::congestion_control::$module::$feedback),)?)+)+
         }
     };
 }
 
-algorithms! {
-    /// Cubic.
-    Cubic = cubic, "cubic";
-    /// DCQCN.
-    Dcqcn = dcqcn, "dcqcn";
-    /// DCTCP.
-    Dctcp = dctcp, "dctcp";
-    /// HPCC.
-    Hpcc = hpcc, "hpcc";
-    /// PowerTCP.
-    PowerTcp = powertcp, "powertcp";
-    /// Control towards a target round-trip time.
-    RttTarget = rtt_target, "rtt-target";
-    /// theta-PowerTCP.
-    ThetaPowerTcp = theta_powertcp, "theta-powertcp";
-    /// TIMELY.
-    Timely = timely, "timely";
-}
-
-/// The receiving end of any of them: [`LineRate`] of those that send no feedback.
-#[enum_dispatch(CongestionFeedback)]
-#[derive(Clone, Debug)]
-pub(crate) enum Feedback {
-    LineRate(LineRate),
-    Dcqcn(dcqcn::Feedback),
-    Dctcp(dctcp::Feedback),
-}
+congestion_controls!(algorithms);
 
 impl Settings {
     /// Returns true if parameters depend on a base round-trip time.

@@ -11,7 +11,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::line_rate::LineRate;
 use super::rounds::Rounds;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{Acknowledged, CongestionControl, Ecn, Loss, Transmitted};
 
 mod settings;
@@ -204,6 +204,8 @@ fn cube_root(cube: u128) -> u64 {
     }
     root
 }
+
+impl Complete for Settings {}
 
 pub(super) const fn needs(settings: &Settings) -> Needs {
     let signal = if settings.ecn { Signal::Marks } else { Signal::Losses };

@@ -18,7 +18,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use super::fraction::Fraction;
 use super::rounds::Rounds;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{
     Acknowledged, CongestionControl, CongestionFeedback, Ecn, Link, Loss, Transmitted, rate_of,
 };
@@ -75,15 +75,15 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Returns the settings with all defaults; `usual` is the start of flows of the transport.
-    #[must_use]
-    pub fn completed(self, usual: Start) -> Self {
+impl Complete for Settings {
+    fn completed(self, usual: Start) -> Self {
         let start = self.start.unwrap_or(usual);
         let pacing = self.pacing.unwrap_or(start == Start::LineRate);
         Self { start: Some(start), pacing: Some(pacing), ..self }
     }
+}
 
+impl Settings {
     /// Returns the parameters on a link.
     pub(super) fn parameters(&self, link: &Link) -> Parameters {
         let start = self.start.unwrap_or_default();

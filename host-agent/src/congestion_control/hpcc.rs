@@ -23,7 +23,7 @@ use super::line_rate::LineRate;
 use super::multiple::Multiple;
 use super::path::Path;
 use super::rounds::Rounds;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
 const fn in_words() -> DefaultsInWords {
@@ -165,6 +165,8 @@ impl Control {
         (grown.clamp(self.least, self.most), stage)
     }
 }
+
+impl Complete for Settings {}
 
 pub(super) const fn needs(_: &Settings) -> Needs {
     Needs { base_rtt: true, signal: Signal::Telemetry }

@@ -24,7 +24,7 @@ use super::line_rate::LineRate;
 use super::multiple::Multiple;
 use super::path::{Path, Step};
 use super::rounds::Rounds;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted, rate_of};
 
 const fn in_words() -> DefaultsInWords {
@@ -180,6 +180,8 @@ fn current(step: &Step) -> Multiple {
 fn voltage(step: &Step, base_rtt: Nanos) -> Multiple {
     Multiple::for_link(step.queue, step.rate, base_rtt).plus(Multiple::ONE)
 }
+
+impl Complete for Settings {}
 
 pub(super) const fn needs(_: &Settings) -> Needs {
     Needs { base_rtt: true, signal: Signal::Telemetry }

@@ -17,7 +17,7 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::line_rate::LineRate;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link};
 
 const fn in_words() -> DefaultsInWords {
@@ -100,6 +100,8 @@ impl Control {
         Self { parameters, window, last: None }
     }
 }
+
+impl Complete for Settings {}
 
 pub(super) const fn needs(_: &Settings) -> Needs {
     Needs { base_rtt: true, signal: Signal::Nothing }

@@ -1,7 +1,9 @@
 //! Values from which a congestion control computes its parameters, and the signals that it needs.
 
-use units::checked::SomeBytes;
+use units::checked::{Misfit, SomeBytes};
 use units::{BitsPerSecond, Bytes, Picos};
+
+use super::dctcp::Start;
 
 /// Number of payloads in the initial window of a flow with slow start (RFC 6928).
 const INITIAL_PAYLOADS: u64 = 10;
@@ -32,6 +34,20 @@ impl Link {
     /// Returns the initial window of a flow with slow start.
     pub(super) fn initial_window(&self, given: Option<SomeBytes>) -> Bytes {
         given.map_or(Bytes(self.payload.0 * INITIAL_PAYLOADS), SomeBytes::get)
+    }
+}
+
+/// Settings of a congestion control, as a scenario has them.
+pub trait Complete: Copy {
+    /// Checks keys that must fit together.
+    fn check(&self) -> Result<(), Misfit> {
+        Ok(())
+    }
+
+    /// Adds the defaults that depend on other keys or on the transport, whose flows usually begin with `usual`.
+    #[must_use]
+    fn completed(self, _usual: Start) -> Self {
+        self
     }
 }
 

@@ -21,10 +21,11 @@ use units::refusal::Refusal;
 use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Picos};
 
+use super::dctcp::Start;
 use super::fraction::Fraction;
 use super::line_rate::LineRate;
 use super::rounds::Rounds;
-use super::settings::{Needs, Signal};
+use super::settings::{Complete, Needs, Signal};
 use super::{Acknowledged, CongestionControl, Link, Transmitted};
 
 const fn in_words() -> DefaultsInWords {
@@ -91,9 +92,8 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Checks that the thresholds fit together.
-    pub fn check(&self) -> Result<(), Misfit> {
+impl Complete for Settings {
+    fn check(&self) -> Result<(), Misfit> {
         let [low, high] = [self.low, self.high].map(Period::get);
         if high >= low {
             return Ok(());
@@ -107,12 +107,12 @@ impl Settings {
         Err(Misfit { keys: &["high", "low"], refusal })
     }
 
-    /// Returns the settings with all defaults.
-    #[must_use]
-    pub fn completed(self) -> Self {
+    fn completed(self, _: Start) -> Self {
         Self { decrease: Some(self.decrease()), ..self }
     }
+}
 
+impl Settings {
     fn decrease(&self) -> Weight {
         self.decrease.unwrap_or_else(|| {
             Weight::within(match self.form {

@@ -2,28 +2,19 @@
 
 use fabric_core::drop_reason::DropReason;
 
-use super::{Dsh, Scheme};
 use crate::headroom::Headroom;
 use crate::switch::Switch;
 
 impl Switch {
     /// Returns which limit a lossless packet exceeded that was dropped for `reason`, and the key to change; `None` if
     /// the reason is not a limit of the buffer.
-    pub const fn headroom_advice(&self, reason: DropReason) -> Option<&'static str> {
+    pub fn headroom_advice(&self, reason: DropReason) -> Option<&'static str> {
+        if let Some(advice) = self.scheme.advice(reason) {
+            return Some(advice);
+        }
         let is_given = self.headroom.given_bytes().is_some();
-        Some(match (reason, &self.headroom, &self.scheme) {
-            (
-                DropReason::InsuranceExhausted,
-                _,
-                Scheme::Dsh(Dsh { insurance_headroom: false, .. }),
-            ) => {
-                "its port has no insurance headroom; set `switch.scheme.insurance_headroom` to true"
-            }
-            (
-                DropReason::InsuranceExhausted,
-                Headroom::Sih { bandwidth_delays: Some(_), .. },
-                _,
-            ) => {
+        Some(match (reason, &self.headroom) {
+            (DropReason::InsuranceExhausted, Headroom::Sih { bandwidth_delays: Some(_), .. }) => {
                 "the insurance headroom of its port was full; raise `switch.headroom.bandwidth_delays`, \
                  or leave it out for what the links need"
             }
@@ -34,11 +25,11 @@ impl Switch {
             (DropReason::InsuranceExhausted, ..) => {
                 "the insurance headroom of its port, which is what its link needs, was full"
             }
-            (DropReason::HeadroomExhausted, Headroom::Adaptive { .. }, _) => {
+            (DropReason::HeadroomExhausted, Headroom::Adaptive { .. }) => {
                 "the headroom of its ingress queue was full, as its link was measured; raise \
                  `switch.headroom.bytes` if the link was not measured yet"
             }
-            (DropReason::HeadroomExhausted, Headroom::Sih { bandwidth_delays: Some(_), .. }, _) => {
+            (DropReason::HeadroomExhausted, Headroom::Sih { bandwidth_delays: Some(_), .. }) => {
                 "the headroom of its ingress queue was full; raise `switch.headroom.bandwidth_delays`, \
                  or leave it out for what the links need"
             }

@@ -1,14 +1,17 @@
 //! Kind "bfc" of `switch.scheme`: pauses of single queues.
 
 use fabric_core::headroom::LinkFrames;
-use fabric_core::scheme::bfc;
+pub use fabric_core::scheme::bfc::Assignment;
 use fabric_core::scheme::bfc::state::FlowEntry;
+use fabric_core::scheme::{SchemeSettings, bfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::{SwitchId, UpDown, WireId};
 use units::{Bytes, Nanos, Picos};
 use workload::Flow;
 
+use super::Scheme;
+use super::kind::{Check, Kind, Part, PausedParts};
 use crate::Scenario;
 use crate::document::Document;
 use crate::flow_keys::Workload;
@@ -16,10 +19,12 @@ use crate::flow_queues::MAX_FLOW_QUEUES;
 use crate::priority::{AckPriority, Priorities};
 use crate::quantity;
 use crate::ratio::Probability;
-use crate::report::ScenarioError;
+use crate::switch::Switch;
 use crate::transport::{CongestionControl, Transport, WindowSize};
 
-/// Parameters of BFC.
+/// Backpressure Flow Control (BFC; Goyal et al., NSDI 2022). Each flow gets a queue. If that queue grows too long,
+/// the switch pauses the queue at its neighbour from which the flow comes. PFC protects lossless priorities beneath
+/// BFC; packets of lossy priorities are dropped when the buffer is full. Needs headroom of kind "sih".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -86,17 +91,6 @@ pub struct QueuePauses {
     pub sticky: Nanos,
 }
 
-/// Rule that assigns one of a priority's queues to a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Assignment {
-    /// An empty queue if one exists, kept while the flow has packets in the switch.
-    #[default]
-    Dynamic,
-    /// The queue selected by the flow's hash.
-    Stochastic,
-}
-
 pub(super) const fn default_priorities() -> Priorities {
     Priorities(1 << 3)
 }
@@ -116,9 +110,13 @@ const fn default_flow_table() -> u32 {
 /// Default period of bitmaps if ports are fast enough.
 const BITMAP_PERIOD: Picos = Picos(10_000_000);
 
-impl Bfc {
-    /// Checks the keys.
-    pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+impl Kind for Bfc {
+    const NAME: &'static str = "BFC";
+    const NEEDS_STATIC_HEADROOM: Option<&'static str> = Some("BFC");
+    const TABLES: &'static [(&'static str, &'static str)] =
+        &[("egress_queues", ""), ("flow_queues", ""), ("queue_pauses", "")];
+
+    fn complete(&mut self, _: Priorities, document: &Document<'_>) -> Check {
         let Self { priorities, queues, flow_table, sampling, incast_labels, threshold, .. } = *self;
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.scheme.{key}"), title, help))
@@ -138,9 +136,7 @@ impl Bfc {
             return wrong("queues", &title, &help);
         }
         let entries = flow_table.checked_mul(queues * priorities.count());
-        if entries
-            .and_then(|entries| bfc::Options::new(bfc::Assignment::Dynamic, 1, entries))
-            .is_none()
+        if entries.and_then(|entries| bfc::Options::new(Assignment::Dynamic, 1, entries)).is_none()
         {
             let title = format!("a flow table of {flow_table} entries for each queue");
             let most = bfc::Options::MAX_ENTRIES / (queues * priorities.count());
@@ -162,23 +158,13 @@ impl Bfc {
         }
         Ok(())
     }
-}
 
-impl Scenario {
-    /// Checks BFC against other keys.
-    pub(super) fn check_bfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let (switch, host) = (&self.switch, &self.host);
+    fn check(&self, scenario: &Scenario, document: &Document<'_>) -> Check {
+        let (switch, host) = (&scenario.switch, &scenario.host);
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
-        let Some(bfc) = switch.bfc() else {
-            if self.results.held_flows {
-                let help = "write switch.scheme = { kind = \"bfc\", .. }, or leave the key out";
-                return wrong("results.held_flows", "no queue is paused by itself", help);
-            }
-            return Ok(());
-        };
-        let paused = |priority: u8| bfc.priorities.contains(priority);
-        let bitmap = self.bitmap_time();
-        if bfc.bitmap_period.is_some_and(|period| period < Picos(10 * bitmap.0)) {
+        let paused = |priority: u8| self.priorities.contains(priority);
+        let bitmap = scenario.bitmap_time();
+        if self.bitmap_period.is_some_and(|period| period < Picos(10 * bitmap.0)) {
             let title = "bitmaps take more than a tenth of a port";
             let help = format!(
                 "a bitmap takes {} at the slowest port: write \"{}\" or more, or leave the key out",
@@ -200,7 +186,7 @@ impl Scenario {
                         by host.ack_priority and host.cnp_priority";
             return wrong("switch.scheme.priorities", "ACKs or CNPs of a paused priority", help);
         }
-        if !host.queue_pauses && self.transports().iter().any(is_unlimited) {
+        if !host.queue_pauses && scenario.transports().iter().any(is_unlimited) {
             let help = "nothing would keep a flow from filling the first switch (Section 5 of the paper): cap it by the \
                         transport's window, such as window = \"bdp\", or let NICs obey pauses of queues";
             return wrong(
@@ -212,14 +198,62 @@ impl Scenario {
         Ok(())
     }
 
+    fn warnings(&self, scenario: &Scenario) -> Vec<String> {
+        let used = scenario.used_priorities();
+        let mut warnings = Vec::new();
+        let unused: Vec<String> = self
+            .priorities
+            .iter()
+            .filter(|priority| used >> priority & 1 == 0)
+            .map(|priority| priority.to_string())
+            .collect();
+        if !unused.is_empty() {
+            warnings.push(format!(
+                "no flow has priority {}, whose queues BFC pauses: name the flows' priorities in \
+                 `switch.scheme.priorities`",
+                unused.join(" or ")
+            ));
+        }
+        let lossless = self.priorities.iter().any(|it| scenario.switch.lossless.contains(it));
+        if self.prevent_deadlocks && lossless {
+            warnings.push(
+                "`prevent_deadlocks` prevents cycles of paused queues, and not of the PFC beneath them: where routes \
+                 make one, write `switch.lossless` without BFC's priorities"
+                    .into(),
+            );
+        }
+        warnings
+    }
+
+    fn settings(&self, scenario: &Scenario, switch: SwitchId) -> SchemeSettings {
+        SchemeSettings::Bfc(scenario.bfc_settings(self, switch))
+    }
+
+    fn paused_parts(&self) -> Option<PausedParts> {
+        let Self { priorities, queues, .. } = *self;
+        Some(PausedParts { part: Part::Queue, priorities, queues })
+    }
+
+    fn announcement_period(&self, scenario: &Scenario) -> Option<Picos> {
+        scenario.bitmap_period()
+    }
+}
+
+impl Switch {
+    /// Returns the parameters of BFC if the switch pauses single queues of its neighbours.
+    pub const fn bfc(&self) -> Option<&Bfc> {
+        match &self.scheme {
+            Scheme::Bfc(bfc) => Some(bfc),
+            _ => None,
+        }
+    }
+}
+
+impl Scenario {
     /// Returns the BFC settings of a switch.
-    pub(super) fn bfc_settings(&self, bfc: &Bfc, switch: SwitchId) -> bfc::Settings {
-        let assignment = match bfc.assignment {
-            Assignment::Dynamic => bfc::Assignment::Dynamic,
-            Assignment::Stochastic => bfc::Assignment::Stochastic,
-        };
+    fn bfc_settings(&self, bfc: &Bfc, switch: SwitchId) -> bfc::Settings {
         let entries = bfc.flow_table * bfc.queues * bfc.priorities.count();
-        let options = bfc::Options::new(assignment, bfc.priorities.0, entries);
+        let options = bfc::Options::new(bfc.assignment, bfc.priorities.0, entries);
         let options = options.expect("it was checked");
         let round_trip = self.hop_round_trip(switch);
         let sampled = u64::from(bfc.sampling.millionths) * bfc::sampling::ALL / 1_000_000;

@@ -1,18 +1,26 @@
 //! Kind "dsh" of `switch.scheme`: dynamic and shared headroom.
 
-use fabric_core::scheme::{dsh, spfc};
+use fabric_core::drop_reason::DropReason;
+use fabric_core::headroom;
+pub use fabric_core::scheme::dsh::Estimation;
+use fabric_core::scheme::{SchemeSettings, dsh};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use topology::SwitchId;
 use units::checked::Checked;
 use units::{Bytes, Picos};
 
-use super::Victims;
+use super::kind::{Check, Kind};
 use super::power_of_two::{LeftShift, RightShift, shift};
+use super::{Spfc, Victims};
+use crate::Scenario;
 use crate::document::Document;
+use crate::priority::Priorities;
 use crate::ratio::Ratio;
-use crate::report::ScenarioError;
 
-/// Parameters of DSH.
+/// Dynamic and shared headroom (DSH): congested queues take headroom from the shared pool, and each port has
+/// insurance headroom for the packets that do not fit there: as much as `headroom` gives a queue, which is also the
+/// maximum estimate for a queue (Phi). Needs headroom of kind "sih".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
@@ -61,27 +69,33 @@ impl Default for Dsh {
     }
 }
 
-/// Computation of the headroom that a queue needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Estimation {
-    /// With look-up tables, as in a switch chip (DSH Algorithm 3).
-    #[default]
-    Practical,
-    /// With a division and a multiplication (DSH Algorithm 2).
-    Conceptual,
-}
+impl Kind for Dsh {
+    const NAME: &'static str = "DSH";
+    const NEEDS_STATIC_HEADROOM: Option<&'static str> = Some("DSH");
+    const TABLES: &'static [(&'static str, &'static str)] = &[("port_states", " with `victims`")];
+    const VICTIMS_PATH: &'static str = "switch.scheme.victims";
 
-impl Dsh {
-    /// Returns the settings of a switch; `spfc` are those of its victims, if any.
-    pub(super) fn settings(&self, spfc: Option<spfc::Settings>) -> dsh::Settings {
-        let estimation = match self.estimation {
-            Estimation::Practical => dsh::EstimationForm::Practical,
-            Estimation::Conceptual => dsh::EstimationForm::Conceptual,
-        };
-        dsh::Settings {
+    fn writes(&self, table: &str) -> bool {
+        table == "port_states" && self.victims.is_some()
+    }
+
+    fn complete(&mut self, _: Priorities, document: &Document<'_>) -> Check {
+        if self.single_queue_window == Picos::ZERO {
+            let help = "write a time such as \"10ms\"";
+            let path = "switch.scheme.single_queue_window";
+            return Err(document.error(path, "a window of no time", help));
+        }
+        match &mut self.victims {
+            Some(victims) => victims.complete(Self::VICTIMS_PATH, document),
+            None => Ok(()),
+        }
+    }
+
+    fn settings(&self, scenario: &Scenario, _: SwitchId) -> SchemeSettings {
+        let spfc = self.victims().map(|it| scenario.spfc_settings(&it));
+        SchemeSettings::Dsh(dsh::Settings {
             options: dsh::Options {
-                estimation,
+                estimation: self.estimation,
                 shared_headroom: self.shared_headroom,
                 victims: spfc.is_some(),
             },
@@ -91,19 +105,32 @@ impl Dsh {
             deviation_weight_shift: shift(self.deviation_weight.get()),
             deviation_gain_shift: shift(self.deviation_gain.get()),
             spfc: spfc.unwrap_or_default(),
-        }
+        })
     }
 
-    /// Adds defaults, and checks the keys.
-    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        if self.single_queue_window == Picos::ZERO {
-            let help = "write a time such as \"10ms\"";
-            let path = "switch.scheme.single_queue_window";
-            return Err(document.error(path, "a window of no time", help));
-        }
-        match &mut self.victims {
-            Some(victims) => victims.complete("switch.scheme.victims", document),
-            None => Ok(()),
-        }
+    fn victims(&self) -> Option<Spfc> {
+        self.victims.map(Spfc::of_ports)
+    }
+
+    fn reserved(&self, required: Bytes) -> Bytes {
+        if self.insurance_headroom { required } else { Bytes(0) }
+    }
+
+    fn has_port_headroom(&self) -> bool {
+        true
+    }
+
+    fn total_headroom(&self, phi: impl Iterator<Item = Bytes>, queues: u64) -> Bytes {
+        if self.insurance_headroom && queues > 0 { headroom::insurance(phi) } else { Bytes(0) }
+    }
+
+    fn headroom_in_words(&self, largest: &str) -> (String, &'static str) {
+        (format!("and up to {largest} of insurance headroom for each port"), "DSH Eq. 1, 9")
+    }
+
+    fn advice(&self, reason: DropReason) -> Option<&'static str> {
+        (reason == DropReason::InsuranceExhausted && !self.insurance_headroom).then_some(
+            "its port has no insurance headroom; set `switch.scheme.insurance_headroom` to true",
+        )
     }
 }

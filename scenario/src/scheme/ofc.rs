@@ -1,20 +1,26 @@
 //! Kind "ofc" of `switch.scheme`: pauses of flows.
 
-pub(super) use fabric_core::scheme::ofc::state::QUEUES;
+use fabric_core::scheme::ofc::state::QUEUES;
 use fabric_core::scheme::{SchemeSettings, ofc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use topology::SwitchId;
 use units::{Bytes, Picos};
 
+use super::Scheme;
+use super::kind::{Check, Kind, Part, PausedParts};
+use crate::Scenario;
 use crate::document::Document;
 use crate::priority::Priorities;
 use crate::quantity;
 use crate::ratio::Ratio;
-use crate::report::ScenarioError;
 use crate::switch::Switch;
 use crate::threshold::Threshold;
 
-/// Parameters of OFC.
+/// Original congestion-based fine-grained priority Flow Control (OFC; Xiao et al.). A switch sends its neighbour
+/// the names of congested flows, and the neighbour keeps their packets in a backup queue while other packets pass.
+/// If congestion comes from beyond an egress port, the switch names only flows that this port's neighbour has
+/// named. From `xoff` on PFC pauses the class. Needs `threshold` of kind "static" and headroom of kind "sih".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -41,6 +47,17 @@ pub struct Ofc {
     pub repeat: Option<Picos>,
 }
 
+/// Parameters of flow pauses, equal at all switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPauses {
+    /// Lengths of an ingress queue at which flows are resumed, flows are paused, and the class is paused.
+    pub thresholds: [Bytes; 3],
+    /// Entries of a port's flow table.
+    pub flow_entries: u32,
+    /// Size of a port's flow table.
+    pub flow_table: Bytes,
+}
+
 /// The paper's middle value (Section IV-C2).
 const DEFAULT_ALPHA: Ratio = Ratio::new(9, 10);
 
@@ -52,8 +69,28 @@ const fn default_flow_table() -> u32 {
 const MIN_REPEAT: Picos = Picos(10_000_000);
 
 impl Ofc {
-    /// Adds the default of alpha, and checks the keys.
-    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<(), ScenarioError> {
+    /// `X_off^c` for this `X_off`. A neighbour must pause a flow whose ingress queue and egress queue have reached it.
+    pub fn congested(&self, xoff: Bytes) -> Bytes {
+        match (self.congested, self.alpha) {
+            (Some(bytes), _) => bytes,
+            (None, Some(alpha)) => Bytes(alpha.scale(xoff.0)),
+            (None, None) => xoff,
+        }
+    }
+
+    /// Size of a port's flow table.
+    pub fn table_size(&self) -> Bytes {
+        Bytes(u64::from(self.flow_table) * size_of::<ofc::state::FlowEntry>() as u64)
+    }
+}
+
+impl Kind for Ofc {
+    const NAME: &'static str = "OFC";
+    const NEEDS_STATIC_HEADROOM: Option<&'static str> = Some("OFC");
+    const TABLES: &'static [(&'static str, &'static str)] =
+        &[("egress_queues", ""), ("flow_pauses", "")];
+
+    fn complete(&mut self, _: Priorities, document: &Document<'_>) -> Check {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("switch.scheme.{key}"), title, help))
         };
@@ -83,38 +120,9 @@ impl Ofc {
         self.flow_table = options.entries();
         Ok(())
     }
-}
 
-impl Ofc {
-    /// `X_off^c` for this `X_off`. A neighbour must pause a flow whose ingress queue and egress queue have reached it.
-    pub fn congested(&self, xoff: Bytes) -> Bytes {
-        match (self.congested, self.alpha) {
-            (Some(bytes), _) => bytes,
-            (None, Some(alpha)) => Bytes(alpha.scale(xoff.0)),
-            (None, None) => xoff,
-        }
-    }
-
-    /// Size of a port's flow table.
-    pub fn table_size(&self) -> Bytes {
-        Bytes(u64::from(self.flow_table) * size_of::<ofc::state::FlowEntry>() as u64)
-    }
-
-    /// Settings of a switch with this `X_off`.
-    pub(super) fn settings(&self, xoff: Bytes) -> SchemeSettings {
-        let options = ofc::Options::new(self.priorities.0, self.flow_table);
-        SchemeSettings::Ofc(ofc::Settings {
-            options: options.expect("it was checked"),
-            congested: self.congested(xoff),
-        })
-    }
-
-    /// Checks OFC against other keys of switches.
-    pub(super) fn check(
-        &self,
-        switch: &Switch,
-        document: &Document<'_>,
-    ) -> Result<(), ScenarioError> {
+    fn check(&self, scenario: &Scenario, document: &Document<'_>) -> Check {
+        let switch = &scenario.switch;
         let wrong = |key: &str, title: &str, help: &str| Err(document.error(key, title, help));
         let key = "switch.scheme.priorities";
         if let Some(lossy) = self.priorities.iter().find(|&it| !switch.lossless.contains(it)) {
@@ -149,5 +157,37 @@ impl Ofc {
             return wrong(key, &title, help);
         }
         Ok(())
+    }
+
+    fn settings(&self, scenario: &Scenario, switch: SwitchId) -> SchemeSettings {
+        let options = ofc::Options::new(self.priorities.0, self.flow_table);
+        SchemeSettings::Ofc(ofc::Settings {
+            options: options.expect("it was checked"),
+            congested: self.congested(scenario.static_xoff(switch)),
+        })
+    }
+
+    fn paused_parts(&self) -> Option<PausedParts> {
+        let queues = u32::from(QUEUES);
+        Some(PausedParts { part: Part::Flow, priorities: self.priorities, queues })
+    }
+
+    fn announcement_period(&self, _: &Scenario) -> Option<Picos> {
+        self.repeat
+    }
+}
+
+impl Switch {
+    /// Returns the parameters of flow pauses, if the switch pauses flows.
+    pub fn flow_pauses(&self) -> Option<FlowPauses> {
+        let (Scheme::Ofc(ofc), Threshold::Static { xoff, xon }) = (&self.scheme, &self.threshold)
+        else {
+            return None;
+        };
+        Some(FlowPauses {
+            thresholds: [*xon, ofc.congested(*xoff), *xoff],
+            flow_entries: ofc.flow_table,
+            flow_table: ofc.table_size(),
+        })
     }
 }

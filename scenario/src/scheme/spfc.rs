@@ -1,23 +1,27 @@
 //! Kind "spfc" of `switch.scheme`: Selective-PFC (Huang et al., IEEE/ACM Transactions on Networking, 2024).
 
-use fabric_core::scheme::spfc;
+pub use fabric_core::scheme::spfc::StateOf;
+use fabric_core::scheme::{SchemeSettings, spfc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use topology::SwitchId;
 use units::{BitsPerSecond, Bytes, Picos};
 
-use super::Scheme;
+use super::kind::{Check, Kind};
 use crate::Scenario;
 use crate::document::Document;
+use crate::priority::Priorities;
 use crate::quantity::{MAX_TIME, display};
 use crate::ratio::Ratio;
-use crate::report::ScenarioError;
 
 /// Round trips of the longest path in the default period (Section V-B: "TC >= 4RTT is good enough for most cases").
 const ROUND_TRIPS: u64 = 4;
 /// Default of `k_spfc`.
 const DEFAULT_K_SPFC: Ratio = Ratio::new(5, 1);
 
-/// Parameters of SPFC.
+/// Selective-PFC (SPFC): DT for normal ports, and the whole shared buffer for victims, which are ports whose
+/// packets depart fast. A port that pauses its neighbour is normal until it resumes. Needs `threshold` of kind "dt",
+/// whose default alpha is then "2".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
@@ -57,41 +61,38 @@ pub struct Victims {
     pub period: Option<Picos>,
 }
 
-/// Ports or queues, which have a state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum StateOf {
-    /// Each ingress port, as in the paper.
-    #[default]
-    Port,
-    /// Each ingress queue: the lossless priorities of a port have separate states.
-    Queue,
-}
-
 impl Spfc {
     /// Returns SPFC for ports that are victims by this rule.
     pub(super) const fn of_ports(victims: Victims) -> Self {
         let Victims { k_spfc, counting_number, period } = victims;
         Self { k_spfc, counting_number, period, state_of: StateOf::Port }
     }
+}
 
-    /// Adds defaults, and checks the keys.
-    pub(super) fn complete(&mut self, document: &Document<'_>) -> Result<(), ScenarioError> {
+impl Kind for Spfc {
+    const NAME: &'static str = "SPFC";
+    const TABLES: &'static [(&'static str, &'static str)] = &[("port_states", "")];
+
+    fn complete(&mut self, _: Priorities, document: &Document<'_>) -> Check {
         let Self { k_spfc, counting_number, period, .. } = *self;
         let mut victims = Victims { k_spfc, counting_number, period };
-        victims.complete("switch.scheme", document)?;
+        victims.complete(Self::VICTIMS_PATH, document)?;
         self.k_spfc = victims.k_spfc;
         Ok(())
+    }
+
+    fn settings(&self, scenario: &Scenario, _: SwitchId) -> SchemeSettings {
+        SchemeSettings::Spfc(scenario.spfc_settings(self))
+    }
+
+    fn victims(&self) -> Option<Self> {
+        Some(*self)
     }
 }
 
 impl Victims {
     /// Adds the default of `k_spfc`, and checks the keys of the table at `path`.
-    pub(super) fn complete(
-        &mut self,
-        path: &str,
-        document: &Document<'_>,
-    ) -> Result<(), ScenarioError> {
+    pub(super) fn complete(&mut self, path: &str, document: &Document<'_>) -> Check {
         let wrong = |key: &str, title: &str, help: &str| {
             Err(document.error(&format!("{path}.{key}"), title, help))
         };
@@ -119,20 +120,10 @@ impl Victims {
     }
 }
 
-impl Scheme {
-    /// Returns the path of the table that has the rule by which ports are victims.
-    const fn victims_path(&self) -> &'static str {
-        match self {
-            Self::Dsh(_) => "switch.scheme.victims",
-            _ => "switch.scheme",
-        }
-    }
-}
-
 impl Scenario {
-    /// Checks SPFC against other keys.
-    pub(super) fn check_spfc(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let Some(spfc) = self.switch.spfc() else { return Ok(()) };
+    /// Checks the rule by which ports are victims, if there is one, against other keys.
+    pub(super) fn check_victims(&self, document: &Document<'_>) -> Check {
+        let Some(spfc) = self.switch.scheme.victims() else { return Ok(()) };
         if self.switch.threshold.dt().is_none() {
             let help = "normal ports have dynamic thresholds: write threshold = { kind = \"dt\" }";
             return Err(document.error("switch.threshold", "SPFC with fixed thresholds", help));
@@ -159,22 +150,18 @@ impl Scenario {
                 spfc::Threshold::Part { numerator, denominator }
             }
         };
-        let per = match of.state_of {
-            StateOf::Port => spfc::Per::Port,
-            StateOf::Queue => spfc::Per::Queue,
-        };
         let period = of.period.unwrap_or_else(|| self.round_trips());
         spfc::Settings {
-            options: spfc::Options { per },
+            options: spfc::Options { per: of.state_of },
             period: period.to_nanos_ceil(),
             threshold,
             overhead: Bytes(self.frame_time().overhead),
         }
     }
 
-    /// Returns warnings about settings of SPFC that are probably mistakes.
-    pub(crate) fn warnings_of_spfc(&self) -> Vec<String> {
-        let Some(spfc) = self.switch.spfc() else { return Vec::new() };
+    /// Returns warnings about rules by which ports are victims that are probably mistakes.
+    pub(super) fn warnings_of_victims(&self) -> Vec<String> {
+        let Some(spfc) = self.switch.scheme.victims() else { return Vec::new() };
         let mut warnings = Vec::new();
         let path = self.switch.scheme.victims_path();
         let settings = self.spfc_settings(&spfc);

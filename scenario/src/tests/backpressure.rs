@@ -40,7 +40,7 @@ fn bfc_has_the_papers_defaults_and_a_round_trip_of_the_longest_link() {
     assert!(settings.options.samples && settings.options.incast_queue);
     assert_eq!(settings.sampled, 1 << 30);
     let plain = parse(SMALL).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(plain.scheme(SwitchId(0)), SchemeSettings::Pfc);
+    assert_eq!(plain.scheme(SwitchId(0)), SchemeSettings::default());
     assert_eq!((given.bitmap_period(), plain.bitmap_period()), (Some(Picos(10_000_000)), None));
 }
 

@@ -72,7 +72,7 @@ fn both_forms_of_gfc_are_heard() {
         let written = scenario.to_toml();
         assert_eq!(parse(&written).unwrap_or_else(|error| panic!("{error}\n{written}")), scenario);
         match scenario.scheme(SwitchId(0)) {
-            SchemeSettings::Gfc(settings) => (settings, scenario.warnings_of_pause_rule()),
+            SchemeSettings::Gfc(settings) => (settings, scenario.warnings_of_scheme()),
             other => panic!("{other:?}"),
         }
     };

@@ -34,13 +34,13 @@ fn spfc_has_the_papers_defaults_and_four_round_trips_of_the_longest_path() {
     let of = settings(&plain);
     // Both ways over two links, 1 us each, with 1098 B on the wire at 80 ps per byte: 4 x 4 x 1.08784 us.
     assert_eq!(of.period, Nanos(17_406));
-    assert_eq!(of.options.per, spfc::Per::Port);
+    assert_eq!(of.options.per, spfc::StateOf::Port);
     assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 5, denominator: 1 });
     assert_eq!(of.overhead, Bytes(24));
     let dt = plain.switch.threshold.dt().expect("normal ports have DT");
     assert_eq!((dt.alpha, dt.xon_offset), (Some(Ratio::new(2, 1)), Bytes(0)));
     assert_eq!(plain.static_xoff(SwitchId(0)), Bytes(0));
-    assert_eq!(plain.warnings_of_spfc(), [""; 0]);
+    assert_eq!(plain.warnings_of_scheme(), [""; 0]);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn every_key_of_spfc_is_heard() {
          scheme = { kind = \"spfc\", k_spfc = \"9/2\", period = \"80us\", state_of = \"queue\" }",
     );
     let of = settings(&scenario);
-    assert_eq!((of.period, of.options.per), (Nanos(80_000), spfc::Per::Queue));
+    assert_eq!((of.period, of.options.per), (Nanos(80_000), spfc::StateOf::Queue));
     assert_eq!(of.threshold, spfc::Threshold::Part { numerator: 9, denominator: 2 });
     assert_eq!(scenario.switch.threshold.xon_offset(), Bytes(3000));
     let scenario = good("scheme = { kind = \"spfc\", counting_number = \"200kB\" }");
@@ -103,7 +103,7 @@ fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
         let Bytes(shared) = scenario.buffer_pools(SwitchId(0)).shared;
         assert_eq!(scenario.static_xoff(SwitchId(0)), Bytes(shared / queues), "{keys}");
         assert_eq!(scenario.switch.threshold.xon_offset(), Bytes(3000));
-        assert_eq!(scenario.scheme(SwitchId(0)), SchemeSettings::Pfc);
+        assert_eq!(scenario.scheme(SwitchId(0)), SchemeSettings::default());
         assert_eq!(scenario.switch.threshold.alpha(BitsPerSecond(1)), None);
     }
     let fixed = good("threshold = { kind = \"static\", xoff = \"9kB\", xon = \"7kB\" }");
@@ -115,7 +115,7 @@ fn equal_shares_divide_the_shared_pool_among_ports_and_lossless_priorities() {
 #[test]
 fn a_period_or_a_counting_number_that_makes_little_sense_is_reported() {
     let reported =
-        |keys: &str| good(&format!("scheme = {{ kind = \"spfc\", {keys} }}")).warnings_of_spfc();
+        |keys: &str| good(&format!("scheme = {{ kind = \"spfc\", {keys} }}")).warnings_of_scheme();
     assert_snapshot!(reported("period = \"10us\"").join("\n"), @r#"
     SPFC counts departures for 10us, which is less than 4 round trips of the longest path (17405ns): the count then varies with the bursts of senders; write a longer `switch.scheme.period`, or leave it out
     "#);
@@ -144,7 +144,7 @@ fn warnings_about_victims_of_dsh_name_their_table() {
         ("counting_number = \"1B\"", "write a larger `switch.scheme.victims.counting_number`"),
     ] {
         let scenario = good(&format!("scheme = {{ kind = \"dsh\", victims = {{ {keys} }} }}"));
-        let warnings = scenario.warnings_of_spfc();
+        let warnings = scenario.warnings_of_scheme();
         assert!(warnings.len() == 1 && warnings[0].contains(part), "{keys}: {warnings:?}");
     }
 }

@@ -50,7 +50,7 @@ fn an_algorithm_that_cannot_drive_its_transport() {
     18 | transport = { kind = "tcp", congestion_control = "dcqcn" }
        |                                                  ^^^^^^^
        |
-       = help: write "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", "rtt-target" or "none"
+       = help: write "cubic", "dctcp", "hpcc", "powertcp", "rtt-target", "theta-powertcp", "timely", or "none"
     "#);
     let cubic = "host.transport={kind=\"roce-rc\",congestion_control=\"cubic\"}";
     let error = with(cubic).unwrap_err().to_string();

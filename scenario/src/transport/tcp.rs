@@ -1,13 +1,13 @@
 //! `transport = { kind = "tcp" }`.
 
-use host_agent::congestion_control::{Name, cubic};
+use host_agent::congestion_controls;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Picos;
 
 use super::{
-    BaseRtt, CongestionControl, FirstRttLimit, FirstRttMarks, Place, Start, Window, WindowSize,
-    dctcp, hpcc, powertcp, rtt_target, serialize_base_rtt, timely,
+    BaseRtt, CongestionControl, FirstRttLimit, FirstRttMarks, Place, Window, WindowSize, keys,
+    serialize_base_rtt,
 };
 use crate::quantity;
 use crate::report::ScenarioError;
@@ -47,68 +47,53 @@ pub struct Tcp {
     pub telemetry_hops: u8,
 }
 
-/// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schemars(transform = without_default_tables)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
-pub struct TcpKeys {
-    /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
-    /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
-    initial_rto: Option<Picos>,
-    /// Minimum retransmission timeout, above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
-    minimum_rto: Option<Picos>,
-    /// Maximum retransmission timeout, at least `initial_rto` and `minimum_rto`. Default "60s".
-    maximum_rto: Option<Picos>,
-    /// Number of SACKed segments behind a missing one after which it counts as lost (DupThresh in RFC 6675), from 1 up.
-    /// Default 3.
-    #[schemars(range(min = 1))]
-    loss_threshold: Option<u32>,
-    /// True to send the last segment again, or a new one, after two round trips without an ACK (tail loss probe; RFC
-    /// 8985, 7). Default false.
-    tail_loss_probe: bool,
-    /// Time for which an ACK may wait for a second segment, below `minimum_rto`; "0s": an ACK for each segment. Default
-    /// "0s".
-    delayed_ack: Picos,
-    /// True if SYNs open connections, within a flow's completion time. If false, connections are open when flows start.
-    /// Default true.
-    handshake: Option<bool>,
-    /// Congestion control: "cubic", "dctcp", "hpcc", "timely", "powertcp", "theta-powertcp", "rtt-target" (to combine
-    /// with BFC), or "none", which sends at line rate. Default "cubic".
-    congestion_control: Option<Name>,
-    /// Parameters of Cubic, used with `congestion_control = "cubic"`.
-    cubic: cubic::Settings,
-    /// Parameters of DCTCP, used with `congestion_control = "dctcp"`.
-    dctcp: dctcp::Settings,
-    /// Parameters of HPCC, used with `congestion_control = "hpcc"`.
-    hpcc: hpcc::Settings,
-    /// Parameters of PowerTCP, used with `congestion_control = "powertcp"`.
-    powertcp: powertcp::Settings,
-    /// Parameters of the control to combine with BFC, used with `congestion_control = "rtt-target"`.
-    rtt_target: rtt_target::Settings,
-    /// Parameters of theta-PowerTCP, used with `congestion_control = "theta-powertcp"`.
-    theta_powertcp: powertcp::Settings,
-    /// Parameters of TIMELY, used with `congestion_control = "timely"`.
-    timely: timely::Settings,
-    /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
-    /// for a full packet and its ACK. Default "auto".
-    base_rtt: BaseRtt,
-    /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
-    /// size above zero. Default "none".
-    #[schemars(skip_serializing_if = "in_words")]
-    window: WindowSize,
-    /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
-    window_scales: bool,
-    /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
-    /// not full. Default false.
-    window_overrun: bool,
-    /// Marks of data segments and SYNs of a flow's first round trip (docs/flow-hints.md). "off": none. A size above
-    /// zero: segments are marked until the flow has sent this much payload, including retransmissions. "auto": this
-    /// size is line rate x `base_rtt`. Default "off".
-    #[schemars(skip_serializing_if = "in_words")]
-    first_rtt_marks: FirstRttLimit,
-    /// True if all ACKs carry this mark as well, as in ABM's simulator. Default false.
-    first_rtt_acks: bool,
+congestion_controls! { keys for tcp:
+    /// TCP: SACK (RFC 2018, 6675), time stamps and window scale (RFC 7323), docs/tcp.md.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    #[schemars(transform = without_default_tables)]
+    #[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
+    pub struct TcpKeys {
+        /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
+        /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.
+        initial_rto: Option<Picos>,
+        /// Minimum retransmission timeout, above zero. Default "10ms", as in ABM's simulator; RFC 6298 has 1 s.
+        minimum_rto: Option<Picos>,
+        /// Maximum retransmission timeout, at least `initial_rto` and `minimum_rto`. Default "60s".
+        maximum_rto: Option<Picos>,
+        /// Number of SACKed segments behind a missing one after which it counts as lost (DupThresh in RFC 6675), from 1 up.
+        /// Default 3.
+        #[schemars(range(min = 1))]
+        loss_threshold: Option<u32>,
+        /// True to send the last segment again, or a new one, after two round trips without an ACK (tail loss probe; RFC
+        /// 8985, 7). Default false.
+        tail_loss_probe: bool,
+        /// Time for which an ACK may wait for a second segment, below `minimum_rto`; "0s": an ACK for each segment. Default
+        /// "0s".
+        delayed_ack: Picos,
+        /// True if SYNs open connections, within a flow's completion time. If false, connections are open when flows start.
+        /// Default true.
+        handshake: Option<bool>,
+        /// Round-trip time from which windows are computed, above zero, or "auto": the longest of the fabric's idle paths,
+        /// for a full packet and its ACK. Default "auto".
+        base_rtt: BaseRtt,
+        /// Limit of unacknowledged bytes in addition to `congestion_control`: "none", "bdp" (line rate x `base_rtt`), or a
+        /// size above zero. Default "none".
+        #[schemars(skip_serializing_if = "in_words")]
+        window: WindowSize,
+        /// True if `window` shrinks in proportion to the rate that `congestion_control` sets. Default false.
+        window_scales: bool,
+        /// True if a packet may exceed a window, `window` or the window of `congestion_control`, as long as the window is
+        /// not full. Default false.
+        window_overrun: bool,
+        /// Marks of data segments and SYNs of a flow's first round trip (docs/flow-hints.md). "off": none. A size above
+        /// zero: segments are marked until the flow has sent this much payload, including retransmissions. "auto": this
+        /// size is line rate x `base_rtt`. Default "off".
+        #[schemars(skip_serializing_if = "in_words")]
+        first_rtt_marks: FirstRttLimit,
+        /// True if all ACKs carry this mark as well, as in ABM's simulator. Default false.
+        first_rtt_acks: bool,
+    }
 }
 
 impl TcpKeys {
@@ -182,25 +167,5 @@ impl TcpKeys {
                 .check(place)?,
             telemetry_hops: 0,
         })
-    }
-
-    fn congestion_control(&self, place: &Place<'_>) -> Result<CongestionControl, ScenarioError> {
-        place.table("timely").check(self.timely.check())?;
-        match self.congestion_control.unwrap_or(Name::Cubic) {
-            Name::None => Ok(CongestionControl::None),
-            Name::Cubic => Ok(CongestionControl::Cubic(self.cubic)),
-            Name::Dctcp => Ok(CongestionControl::Dctcp(self.dctcp.completed(Start::SlowStart))),
-            Name::RttTarget => Ok(CongestionControl::RttTarget(self.rtt_target)),
-            Name::ThetaPowerTcp => Ok(CongestionControl::ThetaPowerTcp(self.theta_powertcp)),
-            Name::Timely => Ok(CongestionControl::Timely(self.timely.completed())),
-            Name::Dcqcn => {
-                let title = "dcqcn cannot drive TCP: it waits for CNPs, which RoCEv2 has";
-                let help = "write \"cubic\", \"dctcp\", \"hpcc\", \"timely\", \"powertcp\", \"theta-powertcp\", \
-                            \"rtt-target\" or \"none\"";
-                Err(place.wrong("congestion_control", title, help))
-            }
-            Name::Hpcc => Ok(CongestionControl::Hpcc(self.hpcc)),
-            Name::PowerTcp => Ok(CongestionControl::PowerTcp(self.powertcp)),
-        }
     }
 }

@@ -116,7 +116,7 @@ struct Bench<S = Selected> {
 impl Bench {
     /// Creates a switch under PFC.
     fn new() -> Self {
-        Self::with(&SchemeSettings::Pfc)
+        Self::with(&SchemeSettings::default())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use fabric_core::priority;
 use fabric_core::queue::{QueueId, QueueRange};
+use fabric_core::scheme::Configure as _;
 use fabric_core::scheme::bfc::{self, state as bfc_state};
 use fabric_core::tables::Tables;
 use switch_user::tables::SwitchTables;

@@ -15,8 +15,7 @@ use fabric_core::priority::Priority;
 use fabric_core::queue::{
     FLOW_QUEUES, QueueId, QueueRange, QueueRanges, one_per_priority, one_per_priority_from,
 };
-use fabric_core::scheme::SchemeSettings;
-use fabric_core::scheme::dsh;
+use fabric_core::scheme::{Configure, SchemeSettings, dsh};
 use fabric_core::wire::ipv4::{FIRST_RTT, PROTOCOL_UDP};
 use fabric_core::wire::roce::{Ecn, UDP_PORT};
 use fabric_core::wire::{LinkDelayFrame, PfcFrame};

@@ -6,7 +6,7 @@ use fabric_core::drop_reason::DropReason;
 use fabric_core::hop_control::{ClassPauses, HopControl, Order, PauseLevel};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use fabric_core::priority::Priority;
-use fabric_core::scheme::dsh::{EstimationForm, Options, state as dsh};
+use fabric_core::scheme::dsh::{Estimation, Options, state as dsh};
 use fabric_core::scheme::{Ingress, Scheme, Selected};
 use fabric_core::wire::PfcFrame;
 use fabric_core::wire::roce::Ecn;
@@ -40,7 +40,7 @@ fn state() -> State {
     state
 }
 
-fn twins(form: EstimationForm) -> Twins {
+fn twins(form: Estimation) -> Twins {
     let options = Options { estimation: form, ..Options::default() };
     let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off)
         .with_scheme(SchemeKind::Dsh, options.to_bits());
@@ -74,7 +74,7 @@ fn pause(arrival: &Arrival) -> Option<Order> {
 #[test]
 fn a_port_pauses_all_lossless_classes_in_one_frame() {
     in_namespace(|| {
-        let mut twins = twins(EstimationForm::Practical);
+        let mut twins = twins(Estimation::Practical);
         let mut state = state();
         hold(&mut state, 33_332 - length(), 0);
         let queue = &mut state.ingress_queues[class_row(PORT, 3)];
@@ -105,7 +105,7 @@ fn a_port_pauses_all_lossless_classes_in_one_frame() {
 #[test]
 fn a_packet_that_finds_insurance_full_is_dropped() {
     in_namespace(|| {
-        let mut twins = twins(EstimationForm::Practical);
+        let mut twins = twins(Estimation::Practical);
         let mut state = state();
         // Insurance is 20,000 bytes.
         hold(&mut state, 34_000, 19_999 - length());
@@ -120,7 +120,7 @@ fn a_packet_that_finds_insurance_full_is_dropped() {
 #[test]
 fn tau_is_the_estimate() {
     in_namespace(|| {
-        for form in [EstimationForm::Practical, EstimationForm::Conceptual] {
+        for form in [Estimation::Practical, Estimation::Conceptual] {
             let mut twins = twins(form);
             twins.reset(&state());
             for number in 0..8 {

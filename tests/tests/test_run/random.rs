@@ -12,7 +12,9 @@ use fabric_core::hop_control::HopControl;
 use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind, Prioritisation};
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
-use fabric_core::scheme::{SchemeSettings, Selected, Watched, bfc, gfc, ofc, pfc_family, spfc};
+use fabric_core::scheme::{
+    Configure, SchemeSettings, Selected, Watched, bfc, gfc, ofc, pfc_family, spfc,
+};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
 use switch_user::hook::Hook;
@@ -234,7 +236,7 @@ fn small_buffer(policy: Policy) -> State {
         let is_dsh = policy.scheme() == SchemeKind::Dsh;
         let options =
             if is_dsh { spfc::Options::default() } else { spfc::Options::from_policy(policy) };
-        let lines = if options.per == spfc::Per::Port { PORTS } else { 8 * PORTS };
+        let lines = if options.per == spfc::StateOf::Port { PORTS } else { 8 * PORTS };
         state.dsh.options.victims = is_dsh;
         let row = SpfcRow { period_ns: 20_000, victim_bytes: 4000, ..SpfcRow::default() };
         state.spfc = Some((options, vec![row; lines as usize]));

@@ -12,7 +12,7 @@ use fabric_core::frame::ByteFrame;
 use fabric_core::hop_control::Order;
 use fabric_core::policy::{MarkingScheme, Policy, ThresholdScheme};
 use fabric_core::record::{Header, KIND_DROPPED, KIND_LEFT_ALONE, KIND_QUEUED};
-use fabric_core::scheme::SchemeSettings;
+use fabric_core::scheme::{Configure, SchemeSettings};
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{PfcFrame, ethernet};
 use switch_user::hook::XdpHook;

@@ -2,7 +2,7 @@
 
 use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, StormAction, ThresholdScheme};
-use fabric_core::scheme::{SchemeSettings, ofc};
+use fabric_core::scheme::{Configure, SchemeSettings, ofc};
 use switch_user::hook::Hook;
 use tests::switch::{CAPACITY, KernelSwitch, in_namespace};
 

@@ -5,16 +5,21 @@ use crate::frame::Ipv4Fields;
 use crate::policy::Policy;
 use crate::priority::Priority;
 use crate::queue::MAX_DATA_QUEUES;
+use crate::scheme::Configure;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-/// Choice of a flow's queue among the queues of its priority.
+/// Rule that assigns one of a priority's queues to a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Assignment {
-    /// An empty queue, which the flow keeps as long as it has packets in the switch (Section 3.3.1).
+    /// An empty queue if one exists, kept while the flow has packets in the switch.
+    // Section 3.3.1.
     #[default]
     Dynamic,
-    /// The queue that the flow's hash selects (Section 3.2, Appendix A.10).
+    /// The queue selected by the flow's hash.
+    // Section 3.2, Appendix A.10.
     Stochastic,
 }
 
@@ -134,10 +139,18 @@ pub struct Settings {
     pub sampled: u32,
 }
 
-impl Settings {
+impl Configure for Settings {
+    fn every() -> impl Iterator<Item = Self> {
+        Options::EVERY.into_iter().map(|options| Self { options, ..Self::default() })
+    }
+
+    fn option_bits(&self) -> u32 {
+        self.options.to_bits()
+    }
+
     /// Writes the settings into the scheme's state, and Th by number of active queues for ports of
     /// these rates (Section 3.3.2).
-    pub fn write<T: Tables>(
+    fn write<T: Tables>(
         &self,
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
@@ -158,10 +171,7 @@ impl Settings {
 
     /// Writes the turns of the switch, as (ingress, egress) ports, that trigger no backpressure (Appendix B). The
     /// tables must be configured. Does nothing if the options have no table of turns.
-    ///
-    /// # Panics
-    /// If the switch does not have a port.
-    pub fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
+    fn elide<T: Tables>(&self, tables: &T, turns: impl IntoIterator<Item = (u32, u32)>) {
         let Self { options, .. } = *self;
         if !options.elides {
             return;

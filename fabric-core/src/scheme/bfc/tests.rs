@@ -13,6 +13,7 @@ use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::queue::QueueRange;
 use crate::routing::{member, queue_hash};
+use crate::scheme::Configure as _;
 use crate::tables::owned::{MAX_SLOTS, OwnedTables, PORTS, packet};
 use crate::wire::ipv4::Header;
 use crate::wire::roce::Ecn;

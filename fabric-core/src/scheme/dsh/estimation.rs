@@ -16,7 +16,7 @@
 
 use units::Nanos;
 
-use super::settings::{EstimationForm, Options};
+use super::settings::{Estimation, Options};
 use super::state::{
     self, HeadroomSteps, Logarithms, QueueLine, STEPS, SettingsLine, logarithms, steps,
 };
@@ -122,7 +122,7 @@ pub struct Estimator<'a> {
     pub settings: &'a SettingsLine,
     /// The averages.
     pub queue: &'a QueueLine,
-    form: EstimationForm,
+    form: Estimation,
     operands: Operands<'a>,
 }
 
@@ -156,8 +156,8 @@ impl<'a> Estimator<'a> {
         line.measured_ns.store(now.0);
         let change = length.abs_diff(before);
         let steepness = match form {
-            EstimationForm::Practical => Practical::gradient(change, ns, operands),
-            EstimationForm::Conceptual => Conceptual::gradient(change, ns, operands),
+            Estimation::Practical => Practical::gradient(change, ns, operands),
+            Estimation::Conceptual => Conceptual::gradient(change, ns, operands),
         };
         average(settings, line, if length < before { -steepness } else { steepness });
     }
@@ -172,8 +172,8 @@ impl<'a> Estimator<'a> {
         }
         let gradient = gradient.min(LINE_RATE).cast_unsigned();
         match self.form {
-            EstimationForm::Practical => Practical::headroom(gradient, &self.operands),
-            EstimationForm::Conceptual => Conceptual::headroom(gradient, &self.operands),
+            Estimation::Practical => Practical::headroom(gradient, &self.operands),
+            Estimation::Conceptual => Conceptual::headroom(gradient, &self.operands),
         }
     }
 }
@@ -204,13 +204,14 @@ mod tests {
     use crate::map_abi::SwitchConfig;
     use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
     use crate::priority::Priority;
+    use crate::scheme::Configure as _;
     use crate::tables::owned::OwnedTables;
     use proptest::collection::vec;
     use proptest::prelude::*;
     use units::{BitsPerSecond, Bytes};
 
     const PHI: u64 = 60_000;
-    const FORMS: [EstimationForm; 2] = [EstimationForm::Conceptual, EstimationForm::Practical];
+    const FORMS: [Estimation; 2] = [Estimation::Conceptual, Estimation::Practical];
 
     fn tables(
         [gradient_weight_shift, deviation_weight_shift, deviation_gain_shift]: [u8; 3],
@@ -226,7 +227,7 @@ mod tests {
         tables
     }
 
-    fn ingress(tables: &OwnedTables, form: EstimationForm) -> Ingress<'_, OwnedTables> {
+    fn ingress(tables: &OwnedTables, form: Estimation) -> Ingress<'_, OwnedTables> {
         let policy = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off).with_scheme(
             SchemeKind::Dsh,
             Options { estimation: form, ..Options::default() }.to_bits(),
@@ -235,7 +236,7 @@ mod tests {
     }
 
     /// Returns phi-hat after each of `lengths`: (ns since the last measurement, length of the queue).
-    fn estimates(shifts: [u8; 3], form: EstimationForm, lengths: &[(u64, u64)]) -> Vec<u32> {
+    fn estimates(shifts: [u8; 3], form: Estimation, lengths: &[(u64, u64)]) -> Vec<u32> {
         let tables = tables(shifts);
         let at = ingress(&tables, form);
         let mut now = 0;
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn gradient_and_deviation_have_weights_of_their_own() {
         let lengths = [(1000, 1250), (400, 3650), (100, 3025)];
-        let estimates = estimates([2, 1, 0], EstimationForm::Conceptual, &lengths);
+        let estimates = estimates([2, 1, 0], Estimation::Conceptual, &lengths);
         for (got, expected) in estimates.iter().zip([4500, 23_475, 25_481]) {
             assert!(got.abs_diff(expected) <= 4, "{estimates:?}");
         }
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn the_quotient_takes_larger_operands_for_the_largest() {
         let tables = tables([2, 2, 2]);
-        let at = ingress(&tables, EstimationForm::Conceptual);
+        let at = ingress(&tables, Estimation::Conceptual);
         let Estimator { operands, .. } = Estimator::new(&at).unwrap();
         let gradient = |bytes, ns, bits_per_second| {
             operands.port.rate_bps.store(bits_per_second);
@@ -339,7 +340,7 @@ mod tests {
     #[test]
     fn a_look_up_spans_gradients_from_one_to_the_steepest() {
         let tables = tables([2, 2, 2]);
-        let at = ingress(&tables, EstimationForm::Practical);
+        let at = ingress(&tables, Estimation::Practical);
         let Estimator { operands, .. } = Estimator::new(&at).unwrap();
         for (log2, expected) in
             [(0, 1), (1, 2), (16, LINE_RATE), (19, STEEPEST / 2), (20, STEEPEST), (21, STEEPEST)]
@@ -388,7 +389,7 @@ mod tests {
             ns in 1..1u64 << 33,
         ) {
             let tables = tables([2, 2, 2]);
-            let at = ingress(&tables, EstimationForm::Practical);
+            let at = ingress(&tables, Estimation::Practical);
             let Estimator { operands, .. } = Estimator::new(&at).unwrap();
             let exact = Conceptual::gradient(bytes, ns, &operands);
             let looked_up = Practical::gradient(bytes, ns, &operands);

@@ -2,17 +2,19 @@
 
 use super::look_up::{fill_logarithms, fill_steps};
 use super::{state, victim_ports};
-use crate::scheme::spfc;
+use crate::scheme::{Configure, spfc};
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos};
 
-/// Form of the estimate of a queue's headroom.
+/// Computation of the headroom that a queue needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EstimationForm {
-    /// Tables instead of divisions and multiplications (Algorithm 3).
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Estimation {
+    /// With look-up tables, as in a switch chip (DSH Algorithm 3).
     #[default]
     Practical,
-    /// A division and a multiplication (Algorithm 2).
+    /// With a division and a multiplication (DSH Algorithm 2).
     Conceptual,
 }
 
@@ -20,7 +22,7 @@ pub enum EstimationForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Form of the headroom estimate.
-    pub estimation: EstimationForm,
+    pub estimation: Estimation,
     /// True if queues use headroom in the shared pool; false for insurance headroom only.
     pub shared_headroom: bool,
     /// True if ports have the states victim and normal (SPFC).
@@ -46,7 +48,7 @@ impl Options {
 
     /// Encodes the options for [`Policy::options`](crate::policy::Policy::options).
     pub const fn to_bits(self) -> u32 {
-        let conceptual = matches!(self.estimation, EstimationForm::Conceptual);
+        let conceptual = matches!(self.estimation, Estimation::Conceptual);
         (if conceptual { CONCEPTUAL } else { 0 })
             | (if self.shared_headroom { 0 } else { INSURANCE_ALONE })
             | (if self.victims { VICTIMS } else { 0 })
@@ -56,8 +58,7 @@ impl Options {
     #[inline(always)]
     pub const fn from_bits(bits: u32) -> Self {
         let conceptual = bits & CONCEPTUAL != 0;
-        let estimation =
-            if conceptual { EstimationForm::Conceptual } else { EstimationForm::Practical };
+        let estimation = if conceptual { Estimation::Conceptual } else { Estimation::Practical };
         let victims = bits & VICTIMS != 0;
         Self { estimation, shared_headroom: bits & INSURANCE_ALONE == 0, victims }
     }
@@ -88,10 +89,18 @@ pub struct Settings {
     pub spfc: spfc::Settings,
 }
 
-impl Settings {
+impl Configure for Settings {
+    fn every() -> impl Iterator<Item = Self> {
+        Options::EVERY.into_iter().map(|options| Self { options, ..Self::default() })
+    }
+
+    fn option_bits(&self) -> u32 {
+        self.options.to_bits()
+    }
+
     /// Writes the settings into the scheme's state, and the look-up tables of ports with these
     /// rates and Phi (the headroom estimated for a queue that grows at line rate).
-    pub fn write<T: Tables>(
+    fn write<T: Tables>(
         &self,
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
@@ -120,7 +129,7 @@ mod tests {
 
     #[test]
     fn options_are_what_they_were_made_of() {
-        for estimation in [EstimationForm::Practical, EstimationForm::Conceptual] {
+        for estimation in [Estimation::Practical, Estimation::Conceptual] {
             for (shared_headroom, victims) in
                 [(false, false), (false, true), (true, false), (true, true)]
             {

@@ -18,7 +18,7 @@
 use super::settings::Options;
 use super::{Dsh, state};
 use crate::policy::Policy;
-use crate::scheme::spfc::Per;
+use crate::scheme::spfc::StateOf;
 use crate::scheme::victims::{Circuits, HasVictims};
 
 impl HasVictims for Dsh {
@@ -32,7 +32,7 @@ impl HasVictims for Dsh {
 /// Returns the position of the circuits, which follow DSH's own state.
 #[inline(always)]
 pub(super) const fn circuits(ports: u32) -> Circuits {
-    Circuits { per: Per::Port, first_line: state::lines(ports) }
+    Circuits { per: StateOf::Port, first_line: state::lines(ports) }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::state::{self, MAX_STAGES};
 use crate::hop_control::LINE_RATE;
+use crate::scheme::Configure;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
 
@@ -70,12 +71,11 @@ impl Settings {
         };
         u32::try_from(rate).unwrap_or(u32::MAX).clamp(1, LINE_RATE - 1)
     }
+}
 
+impl Configure for Settings {
     /// Writes the settings into the scheme's state, for ports of these rates.
-    ///
-    /// # Panics
-    /// If the tables are too small.
-    pub fn write<T: Tables>(
+    fn write<T: Tables>(
         &self,
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,

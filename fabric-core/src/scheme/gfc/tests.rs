@@ -7,6 +7,7 @@ use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::QueueId;
+use crate::scheme::Configure as _;
 use crate::scheme::held::Held;
 use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 

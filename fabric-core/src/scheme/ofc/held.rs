@@ -17,6 +17,7 @@ use crate::policy::{MarkingScheme, Policy, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::{QueueId, QueueRange};
 use crate::routing::flow_name;
+use crate::scheme::Configure as _;
 use crate::scheme::{Announces, Scheme};
 use crate::tables::Tables;
 use crate::tables::owned::{MAX_SLOTS, OwnedTables, PORTS, packet};

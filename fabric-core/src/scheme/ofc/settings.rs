@@ -3,6 +3,7 @@
 use super::state::{self, ENTRIES_IN_A_LINE};
 use crate::policy::Policy;
 use crate::priority::{self, Priority};
+use crate::scheme::Configure;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes};
 
@@ -78,9 +79,17 @@ pub struct Settings {
     pub congested: Bytes,
 }
 
-impl Settings {
+impl Configure for Settings {
+    fn every() -> impl Iterator<Item = Self> {
+        Options::EVERY.into_iter().map(|options| Self { options, ..Self::default() })
+    }
+
+    fn option_bits(&self) -> u32 {
+        self.options.to_bits()
+    }
+
     /// Writes the settings into the scheme's state, without any paused flows. The tables must be configured.
-    pub fn write<T: Tables>(
+    fn write<T: Tables>(
         &self,
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,

@@ -2,8 +2,9 @@
 
 use super::state::{self, SettingsLine};
 use crate::policy::Policy;
+use crate::scheme::Configure;
 use crate::tables::Tables;
-use units::{Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos};
 
 /// Rule that pauses a queue before it is above `X_off`: a constant of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,14 +59,16 @@ impl Options {
     }
 }
 
-/// Egress queues in a mean: queues of the packet's priority, at all ports of the switch. If a
-/// priority has several queues at a port, each queue counts.
+/// Egress queues over which a mean is taken.
+// They are of the packet's priority, at all ports of the switch. If a priority has several queues at a port, each counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum MeanOf {
-    /// All queues of the priority.
+    /// All queues.
     #[default]
     All,
-    /// Only queues that hold packets.
+    /// Queues that hold packets.
     NonEmpty,
 }
 
@@ -127,15 +130,6 @@ impl Settings {
         Options { rule }
     }
 
-    /// Writes the settings into the scheme's state.
-    ///
-    /// # Panics
-    /// If the tables are too small.
-    pub fn write<T: Tables>(&self, tables: &T) {
-        let line = state::settings(tables).expect("the tables have room for the scheme's state");
-        self.write_line(line);
-    }
-
     fn write_line(&self, line: &SettingsLine) {
         match *self {
             Self::CongestionAware { low, egress } => {
@@ -156,6 +150,28 @@ impl Settings {
                 line.low_classes.store(classes.into());
             }
         }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::EVERY[0]
+    }
+}
+
+impl Configure for Settings {
+    fn every() -> impl Iterator<Item = Self> {
+        Self::EVERY.into_iter()
+    }
+
+    fn option_bits(&self) -> u32 {
+        self.options().to_bits()
+    }
+
+    fn write<T: Tables>(&self, tables: &T, _: impl IntoIterator<Item = (BitsPerSecond, Bytes)>) {
+        self.write_line(
+            state::settings(tables).expect("the tables have room for the scheme's state"),
+        );
     }
 }
 

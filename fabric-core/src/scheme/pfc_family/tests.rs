@@ -9,6 +9,7 @@ use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
 use crate::queue::QueueId;
+use crate::scheme::Configure as _;
 use crate::scheme::held::Held;
 use crate::tables::owned::{MAX_SLOTS, OwnedTables};
 use units::Bytes;
@@ -53,7 +54,7 @@ fn tables(settings: &Settings) -> OwnedTables {
     for line in (0..room.lines).filter_map(|line| tables.scheme_line(line)) {
         line.0.iter().for_each(|word| word.store(0));
     }
-    settings.write(&tables);
+    settings.write(&tables, []);
     tables
 }
 

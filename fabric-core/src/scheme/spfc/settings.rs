@@ -2,17 +2,20 @@
 
 use super::state::StateLine;
 use crate::policy::Policy;
+use crate::scheme::Configure;
 use crate::scheme::victims::Circuits;
 use crate::tables::Tables;
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
-/// Owner of a state.
+/// Ports or queues, which have a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Per {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum StateOf {
     /// Each ingress port, as in the paper.
     #[default]
     Port,
-    /// Each ingress queue, (port, priority).
+    /// Each ingress queue: the lossless priorities of a port have separate states.
     Queue,
 }
 
@@ -20,27 +23,27 @@ pub enum Per {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Owner of a state.
-    pub per: Per,
+    pub per: StateOf,
 }
 
 const PER_QUEUE: u32 = 1;
 
 impl Options {
     /// Options for each program.
-    pub const EVERY: [Self; 2] = [Self { per: Per::Port }, Self { per: Per::Queue }];
+    pub const EVERY: [Self; 2] = [Self { per: StateOf::Port }, Self { per: StateOf::Queue }];
 
     /// Encodes the options for [`Policy::options`].
     pub const fn to_bits(self) -> u32 {
         match self.per {
-            Per::Port => 0,
-            Per::Queue => PER_QUEUE,
+            StateOf::Port => 0,
+            StateOf::Queue => PER_QUEUE,
         }
     }
 
     /// Returns the options of a policy.
     #[inline(always)]
     pub const fn from_policy(policy: Policy) -> Self {
-        let per = if policy.options & PER_QUEUE == 0 { Per::Port } else { Per::Queue };
+        let per = if policy.options & PER_QUEUE == 0 { StateOf::Port } else { StateOf::Queue };
         Self { per }
     }
 
@@ -104,8 +107,26 @@ impl Settings {
         }
     }
 
+    /// Writes the settings into the circuit of a port with this rate, or of a queue of such a port.
+    pub fn write_line(&self, line: &StateLine, rate: BitsPerSecond) {
+        let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
+        line.period_ns.store(self.period.0);
+        line.victim_bytes.store(self.counting_number(rate).0);
+        line.overhead_bytes.store(overhead);
+    }
+}
+
+impl Configure for Settings {
+    fn every() -> impl Iterator<Item = Self> {
+        Options::EVERY.into_iter().map(|options| Self { options, ..Self::default() })
+    }
+
+    fn option_bits(&self) -> u32 {
+        self.options.to_bits()
+    }
+
     /// Writes the settings into the scheme's state, for ports of these rates.
-    pub fn write<T: Tables>(
+    fn write<T: Tables>(
         &self,
         tables: &T,
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
@@ -113,14 +134,6 @@ impl Settings {
         for (port, (rate, _)) in (0..).zip(ports) {
             self.options.circuits().write(tables, port, rate, self);
         }
-    }
-
-    /// Writes the settings into the circuit of a port with this rate, or of a queue of such a port.
-    pub fn write_line(&self, line: &StateLine, rate: BitsPerSecond) {
-        let overhead = u32::try_from(self.overhead.0).expect("a frame's overhead is a few bytes");
-        line.period_ns.store(self.period.0);
-        line.victim_bytes.store(self.counting_number(rate).0);
-        line.overhead_bytes.store(overhead);
     }
 }
 

@@ -5,12 +5,13 @@ mod properties;
 
 use units::{BitsPerSecond, Bytes, Nanos};
 
-use super::settings::{Options, Per, Settings, Threshold};
+use super::settings::{Options, Settings, StateOf, Threshold};
 use super::state::StateLine;
 use super::*;
 use crate::hop_control::HopControl;
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
+use crate::scheme::Configure as _;
 use crate::scheme::held::Held;
 use crate::scheme::pfc::Pfc;
 use crate::tables::owned::{MAX_SLOTS, OwnedTables};
@@ -26,14 +27,14 @@ const ON_THE_WIRE: u64 = LENGTH + 24;
 const POOL: u64 = 4000;
 const PERIOD: u64 = 1000;
 
-fn policy(per: Per) -> Policy {
+fn policy(per: StateOf) -> Policy {
     let plain = Policy::new(ThresholdScheme::Dynamic, MarkingScheme::Off);
     plain.with_scheme(SchemeKind::Spfc, Options { per }.to_bits())
 }
 
 /// Port 0 has 100 Gbit/s, at which at most 12,500 bytes depart in a period; two packets, a sixth of this, make it a
 /// victim. Port 1 has 400 Gbit/s, so that it needs eight. DT admits one packet: alpha is 1/2.
-fn tables(per: Per) -> OwnedTables {
+fn tables(per: StateOf) -> OwnedTables {
     configured(two_classes(POOL), &a_sixth(per))
 }
 
@@ -47,7 +48,7 @@ fn two_classes(pool: u64) -> SwitchConfig {
     }
 }
 
-fn a_sixth(per: Per) -> Settings {
+fn a_sixth(per: StateOf) -> Settings {
     Settings {
         options: Options { per },
         period: Nanos(PERIOD),
@@ -76,7 +77,7 @@ fn configured(config: SwitchConfig, settings: &Settings) -> OwnedTables {
 
 struct Bench {
     tables: OwnedTables,
-    per: Per,
+    per: StateOf,
     held: Held,
 }
 
@@ -90,7 +91,7 @@ enum Say {
 }
 
 impl Bench {
-    fn new(per: Per) -> Self {
+    fn new(per: StateOf) -> Self {
         Self { tables: tables(per), per, held: Held::default() }
     }
 
@@ -156,7 +157,7 @@ fn the_state_holder_follows_the_rate_counter_unless_a_pause_resets_it() {
         (true, true, false, false),
         (true, true, true, false),
     ] {
-        let bench = Bench::new(Per::Port);
+        let bench = Bench::new(StateOf::Port);
         let line = bench.line(0, CLASS);
         line.tick(Nanos(0));
         line.victim.store(u32::from(before));
@@ -303,7 +304,7 @@ const STORIES: [Story; 9] = {
 #[test]
 fn the_states_of_fig_7_follow_rate_pause_and_resume() {
     for (story, steps) in STORIES {
-        let mut bench = Bench::new(Per::Port);
+        let mut bench = Bench::new(StateOf::Port);
         for &(now, step, victim) in steps {
             match step {
                 Step::Pass(packets) => bench.pass(0, CLASS, packets, now),
@@ -325,7 +326,7 @@ fn the_states_of_fig_7_follow_rate_pause_and_resume() {
 #[test]
 fn ports_of_different_rates_have_counting_numbers_of_their_own() {
     for (port, slow, fast) in [(0, 1, 2), (1, 7, 8)] {
-        let mut bench = Bench::new(Per::Port);
+        let mut bench = Bench::new(StateOf::Port);
         let number = bench.line(port, CLASS).victim_bytes.load();
         assert!((slow as u64 * ON_THE_WIRE..fast as u64 * ON_THE_WIRE).contains(&(number - 1)));
         bench.pass(port, CLASS, slow, 0);
@@ -338,7 +339,7 @@ fn ports_of_different_rates_have_counting_numbers_of_their_own() {
 /// Section IV-B, actions, and Eq. 4.
 #[test]
 fn a_victim_may_hold_the_whole_pool_and_others_what_dt_leaves() {
-    let mut bench = Bench::new(Per::Port);
+    let mut bench = Bench::new(StateOf::Port);
     bench.pass(0, CLASS, 1, 0);
     assert_eq!([0, 1].map(|port| bench.limit(port, CLASS, 0)), [POOL / 2; 2], "both are normal");
     bench.pass(0, CLASS, 1, 0);
@@ -353,14 +354,14 @@ fn a_victim_may_hold_the_whole_pool_and_others_what_dt_leaves() {
 
 #[test]
 fn a_normal_port_pauses_by_dt() {
-    let mut bench = Bench::new(Per::Port);
+    let mut bench = Bench::new(StateOf::Port);
     assert_eq!([(); 2].map(|()| bench.arrive(0, CLASS, 0).unwrap()), [None, PAUSE]);
 }
 
 /// A port has one state for all classes, or a state for each.
 #[test]
 fn a_pause_of_one_class_makes_the_port_normal_or_the_queue() {
-    for (per, other_is_victim) in [(Per::Port, false), (Per::Queue, true)] {
+    for (per, other_is_victim) in [(StateOf::Port, false), (StateOf::Queue, true)] {
         let mut bench = Bench::new(per);
         bench.pass(0, CLASS, 2, 0);
         bench.pass(0, OTHER, 2, 0);
@@ -374,7 +375,7 @@ fn a_pause_of_one_class_makes_the_port_normal_or_the_queue() {
 
 #[test]
 fn a_port_is_reset_until_the_last_of_its_classes_resumes() {
-    let mut bench = Bench::new(Per::Port);
+    let mut bench = Bench::new(StateOf::Port);
     for class in [CLASS, OTHER] {
         // T is 1471 after the first packet of a class, and 942 after both.
         bench.arrive(0, class, 0).unwrap();
@@ -395,7 +396,7 @@ fn a_port_is_reset_until_the_last_of_its_classes_resumes() {
 
 #[test]
 fn lossy_packets_count_as_departures_of_the_port() {
-    for (per, victim) in [(Per::Port, true), (Per::Queue, false)] {
+    for (per, victim) in [(StateOf::Port, true), (StateOf::Queue, false)] {
         let mut bench = Bench::new(per);
         bench.pass(0, LOSSY, 2, 0);
         assert_eq!(bench.is_victim(0, 0), victim, "{per:?}");
@@ -408,7 +409,7 @@ fn lossy_packets_count_as_departures_of_the_port() {
 #[test]
 fn a_renewal_that_resumes_looks_at_the_period_of_its_time() {
     for (now, victim) in [(950, true), (1000, false)] {
-        let mut bench = Bench::new(Per::Port);
+        let mut bench = Bench::new(StateOf::Port);
         bench.tables.config.tests_renewed_pauses = 1;
         let sent = [(); 2].map(|()| bench.arrive(0, CLASS, 0).unwrap());
         assert_eq!(sent, [None, PAUSE]);
@@ -442,7 +443,7 @@ impl Bench {
 #[test]
 fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
     for (now, victim) in [(900, true), (PERIOD + 5, false)] {
-        let mut bench = Bench::new(Per::Port);
+        let mut bench = Bench::new(StateOf::Port);
         bench.pass(0, CLASS, 2, 0);
         while bench.arrive(0, CLASS, 10).unwrap().is_none() {}
         let counted = bench.line(0, CLASS).departed_bytes.load();
@@ -459,7 +460,7 @@ fn a_drop_that_resumes_looks_at_the_period_of_its_time() {
 
 #[test]
 fn the_control_plane_stores_dt_also_for_a_victim() {
-    let mut bench = Bench::new(Per::Port);
+    let mut bench = Bench::new(StateOf::Port);
     bench.pass(0, CLASS, 2, 0);
     let at = Ingress::new(&bench.tables, bench.policy(), 0, Priority::new(CLASS)).unwrap();
     Spfc::observe(&at, Nanos(0));
@@ -468,7 +469,7 @@ fn the_control_plane_stores_dt_also_for_a_victim() {
 
 #[test]
 fn those_who_look_on_see_the_state_and_what_it_was_before_a_pause() {
-    let mut bench = Bench::new(Per::Port);
+    let mut bench = Bench::new(StateOf::Port);
     let shown = |bench: &Bench| {
         let state = Spfc::state(&bench.tables, bench.policy(), 0, Priority::new(OTHER)).unwrap();
         (state.victim, state.paused, state.victim_before_pause, state.period_ends.0)
@@ -480,8 +481,8 @@ fn those_who_look_on_see_the_state_and_what_it_was_before_a_pause() {
     assert_eq!(shown(&bench), (false, true, true, 2000));
     Spfc::tick(&bench.tables, bench.policy(), 0, Priority::new(OTHER), Nanos(7300));
     assert_eq!(shown(&bench), (false, true, true, 8000));
-    assert_eq!(Spfc::states(policy(Per::Port)), Some(PauseLevel::Port));
-    assert_eq!(Spfc::states(policy(Per::Queue)), Some(PauseLevel::Queue));
-    assert_eq!(Pfc::states(policy(Per::Port)), None);
-    assert_eq!(Spfc::room(policy(Per::Queue), 2), Room { lines: 16, blocks: 1 });
+    assert_eq!(Spfc::states(policy(StateOf::Port)), Some(PauseLevel::Port));
+    assert_eq!(Spfc::states(policy(StateOf::Queue)), Some(PauseLevel::Queue));
+    assert_eq!(Pfc::states(policy(StateOf::Port)), None);
+    assert_eq!(Spfc::room(policy(StateOf::Queue), 2), Room { lines: 16, blocks: 1 });
 }

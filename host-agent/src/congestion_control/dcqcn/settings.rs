@@ -12,7 +12,8 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 use super::Parameters;
-use crate::congestion_control::{Fraction, Link};
+use crate::congestion_control::dctcp::Start;
+use crate::congestion_control::{Complete, Fraction, Link};
 
 /// Maximum number of stages of fast recovery. After a long silence a sender goes through all of them one by one at its
 /// next packet.
@@ -146,10 +147,9 @@ impl JsonSchema for ByteCounter {
     }
 }
 
-impl Settings {
-    /// Returns the settings with all values of the profile.
-    #[must_use]
-    pub fn completed(self) -> Self {
+impl Complete for Settings {
+    /// Adds all values of the profile.
+    fn completed(self, _: Start) -> Self {
         let all = self.on_link(BitsPerSecond(u64::MAX));
         Self {
             profile: self.profile,
@@ -167,7 +167,9 @@ impl Settings {
             clamp_target_rate: Some(all.clamp_target_rate),
         }
     }
+}
 
+impl Settings {
     /// Returns the parameters on a link.
     pub(in super::super) fn parameters(&self, link: &Link) -> Parameters {
         self.on_link(link.rate)

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use fabric_core::lossy;
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
-use fabric_core::scheme::{Scheme, SchemeSettings, Selected};
+use fabric_core::scheme::{Configure, Scheme, SchemeSettings, Selected};
 use serde_json::json;
 use switch_user::hook::{Hook, XdpHook};
 use switch_user::prefix_table::PrefixTable;

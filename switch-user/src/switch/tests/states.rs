@@ -1,6 +1,6 @@
 //! States of ports and queues under SPFC: the reports to the observer, and their times.
 
-use fabric_core::scheme::spfc::{Options, Per, Settings, Threshold};
+use fabric_core::scheme::spfc::{Options, Settings, StateOf, Threshold};
 
 use super::*;
 
@@ -9,7 +9,7 @@ const PERIOD: u64 = 1_000_000;
 const LARGE: u32 = 9000;
 
 /// Two packets of [`LENGTH`] in a microsecond make a port or queue a victim.
-fn bench(per: Per) -> Bench {
+fn bench(per: StateOf) -> Bench {
     Bench::with(&SchemeSettings::Spfc(Settings {
         options: Options { per },
         period: Nanos(PERIOD / 1000),
@@ -49,7 +49,7 @@ fn decided_in(state: PortState, event: PauseEvent, pause: u32) -> Event {
 
 #[test]
 fn a_victim_is_reported_with_the_packet_that_makes_it_one_and_when_a_slow_period_ends() {
-    let mut bench = bench(Per::Port);
+    let mut bench = bench(StateOf::Port);
     bench.pass(Picos(500_000), CLASS, 1);
     assert_eq!((bench.observed_states(), bench.deadlines()), (vec![], vec![]));
     bench.pass(Picos(900_000), CLASS, 1);
@@ -68,7 +68,7 @@ fn a_victim_is_reported_with_the_packet_that_makes_it_one_and_when_a_slow_period
 /// An arrival at the end of the period precedes the timer, and finds the port normal.
 #[test]
 fn an_arrival_at_the_end_of_a_period_reports_it() {
-    let mut bench = bench(Per::Port);
+    let mut bench = bench(StateOf::Port);
     bench.pass(Picos(0), CLASS, 2);
     bench.due(Picos(PERIOD));
     bench.observed();
@@ -80,7 +80,7 @@ fn an_arrival_at_the_end_of_a_period_reports_it() {
 
 #[test]
 fn a_pause_reports_the_old_state_of_the_port_and_a_resume_the_new() {
-    let mut bench = bench(Per::Port);
+    let mut bench = bench(StateOf::Port);
     bench.burst(Picos(0));
     let paused = decided_in(PortState::Normal, PauseEvent::Pause, 1);
     assert_eq!(bench.observed_states(), [paused], "it stays normal");
@@ -103,7 +103,7 @@ fn a_pause_reports_the_old_state_of_the_port_and_a_resume_the_new() {
 /// departures.
 #[test]
 fn a_renewal_that_resumes_reports_a_victim() {
-    let mut bench = bench(Per::Port);
+    let mut bench = bench(StateOf::Port);
     let mut config = bench.switch.tables.rows.config[0];
     config.tests_renewed_pauses = 1;
     bench.switch.tables.rows.config.write(0, config);
@@ -121,7 +121,7 @@ fn a_renewal_that_resumes_reports_a_victim() {
 
 #[test]
 fn queues_with_states_of_their_own_are_reported_by_priority() {
-    let mut bench = bench(Per::Queue);
+    let mut bench = bench(StateOf::Queue);
     assert_eq!(bench.switch.states(), Some(PauseLevel::Queue));
     bench.pass(Picos(0), CLASS, 1);
     bench.pass(Picos(0), OTHER, 1);

@@ -1,7 +1,7 @@
 //! Actions of a switch in a PFC storm at [`OUT`].
 
 use fabric_core::queue::QueueRange;
-use fabric_core::scheme::{bfc, dsh, spfc};
+use fabric_core::scheme::{bfc, dsh, pfc, spfc};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn watchdog(action: StormAction) -> WatchdogConfig {
 }
 
 fn watched(action: StormAction) -> Bench {
-    Bench::watched(&SchemeSettings::Pfc, Some(watchdog(action)))
+    Bench::watched(&SchemeSettings::default(), Some(watchdog(action)))
 }
 
 /// Packets that have paused [`IN`] are held by a pause of [`OUT`], up to the time of detection.
@@ -207,8 +207,8 @@ fn books_close_after_a_storm_under_every_scheme() {
     let options = bfc::Options { priorities: CLASS.bit(), ..bfc::Options::EVERY[0] };
     let bfc = bfc::Settings { options, ..bfc::Settings::default() };
     for scheme in [
-        SchemeSettings::Pfc,
-        SchemeSettings::Oversubscribed,
+        SchemeSettings::default(),
+        SchemeSettings::Oversubscribed(pfc::Settings),
         SchemeSettings::Dsh(settings),
         SchemeSettings::Bfc(bfc),
         SchemeSettings::Spfc(spfc::Settings::default()),

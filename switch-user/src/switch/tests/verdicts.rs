@@ -71,7 +71,7 @@ impl Scheme for Test {
 
 impl Bench<Test> {
     fn under_test() -> Self {
-        Self::with(&SchemeSettings::Pfc)
+        Self::with(&SchemeSettings::default())
     }
 
     fn hold(&self, queues: &[QueueId]) {

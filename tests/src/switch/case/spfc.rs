@@ -61,7 +61,7 @@ pub(super) fn apply(
     let options =
         if beside_dsh { spfc::Options::default() } else { spfc::Options::from_policy(policy) };
     state.dsh.options.victims = beside_dsh;
-    if options.per == spfc::Per::Port {
+    if options.per == spfc::StateOf::Port {
         lines.truncate(PORTS as usize);
     }
     state.spfc = Some((options, lines));

@@ -4,6 +4,7 @@ use super::super::state::{PortLine, QueueLine};
 use super::*;
 use crate::policy::{MarkingScheme, Policy, SchemeKind};
 use crate::priority::Priority;
+use crate::scheme::Configure as _;
 use crate::scheme::Stays;
 use crate::tables::owned::OwnedTables;
 use units::{BitsPerSecond, Bytes};

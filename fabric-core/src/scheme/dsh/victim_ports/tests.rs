@@ -10,6 +10,7 @@ use crate::hop_control::{HopControl, Order, PauseLevel};
 use crate::map_abi::SwitchConfig;
 use crate::policy::{MarkingScheme, SchemeKind, ThresholdScheme};
 use crate::priority::Priority;
+use crate::scheme::Configure as _;
 use crate::scheme::held::Held;
 use crate::scheme::spfc::state::StateLine;
 use crate::scheme::spfc::{self, Threshold};

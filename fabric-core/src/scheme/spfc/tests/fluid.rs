@@ -74,7 +74,7 @@ fn decided(departs: u64) -> (bool, bool) {
         ..SwitchConfig::default()
     };
     let mut bench =
-        Bench { tables: configured(config, &settings), per: Per::Port, held: Held::default() };
+        Bench { tables: configured(config, &settings), per: StateOf::Port, held: Held::default() };
     let Bytes(most) =
         BitsPerSecond(100_000_000_000).bytes_in(units::Picos::from_nanos(Nanos(SPAN)));
     let bytes = most * departs / LINE_RATE;

@@ -62,7 +62,7 @@ impl Past {
     }
 }
 
-fn bench(per: Per) -> Bench {
+fn bench(per: StateOf) -> Bench {
     let tables = configured(two_classes(ROOM * LENGTH + 100), &a_sixth(per));
     Bench { tables, per, held: Held::default() }
 }
@@ -71,13 +71,13 @@ proptest! {
     #[test]
     fn any_traffic_is_kept_and_states_are_what_the_past_makes_them(
         events in events(),
-        per in prop::sample::select(vec![Per::Port, Per::Queue]),
+        per in prop::sample::select(vec![StateOf::Port, StateOf::Queue]),
     ) {
         let mut bench = bench(per);
         // Indexed by port and class: packets after the PAUSE in effect.
         let mut after_pause = [[0u32; 8]; 2];
         let mut pasts: [[Past; 8]; 2] = Default::default();
-        let whose = |class: u8| if per == Per::Port { 0 } else { usize::from(class) };
+        let whose = |class: u8| if per == StateOf::Port { 0 } else { usize::from(class) };
         let mut now = 0;
         for (gap, event) in events {
             now += gap;
