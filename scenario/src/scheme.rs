@@ -118,13 +118,16 @@ impl Default for Scheme {
 }
 
 impl Scheme {
-    /// Returns the kinds that write a table which only some schemes write, in words.
+    /// Returns the kinds that write a table which only some schemes write, in words. Kinds with a condition are last, so that
+    /// it does not seem to hold for others.
     pub fn kinds_with(table: &str) -> Vec<String> {
-        let of_kind = |(kind, tables): &(&str, &[(&str, &str)])| {
+        let of_kind = |(kind, tables): &(&'static str, &[(&str, &'static str)])| {
             let (_, condition) = tables.iter().find(|(name, _)| *name == table)?;
-            Some(format!("\"{kind}\"{condition}"))
+            Some((*kind, *condition))
         };
-        Self::TABLES.iter().filter_map(of_kind).collect()
+        let mut kinds: Vec<_> = Self::TABLES.iter().filter_map(of_kind).collect();
+        kinds.sort_by_key(|(_, condition)| !condition.is_empty());
+        kinds.iter().map(|(kind, condition)| format!("\"{kind}\"{condition}")).collect()
     }
 
     /// Returns true if runs write a table which only some schemes write.

@@ -112,10 +112,9 @@ pub fn run(options: &Options) -> Result<()> {
         eprintln!("== Across crates ==");
         failures.extend(across_crates(options).err());
     }
-    if !options.all {
-        eprintln!(
-            "Long tests and the rung cluster were left out: `cargo xtask test --all` runs them, too."
-        );
+    if !options.all && only != Some(Rung::Core) {
+        let cluster = if only.is_none() { " and the rung cluster" } else { "" };
+        eprintln!("Long tests{cluster} were left out: `cargo xtask test --all` runs them, too.");
     }
     for failure in &failures {
         eprintln!("failed: {failure:#}");

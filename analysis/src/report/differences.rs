@@ -26,7 +26,7 @@ pub fn rows<'a>(folders: impl Iterator<Item = &'a Path>) -> Vec<Vec<String>> {
 /// Leaves out rows for lack of room, entries of lists first, and letters of long values.
 pub fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
     let (lists, mut rows): (Vec<_>, Vec<_>) =
-        rows.into_iter().partition(|row| row[0].contains('['));
+        folded(rows).into_iter().partition(|row| row[0].contains('['));
     if lists.len() <= ENTRIES {
         rows.extend(lists);
     } else {
@@ -75,44 +75,51 @@ fn common_letters(values: &[String]) -> usize {
     long.map(alike).min().unwrap_or(0)
 }
 
-/// Min number of keys that a table has for a row of its own, if a run lacks the table.
-const FOLDED: usize = 3;
-
-/// Returns the outermost table of `key` that a run lacks, if it is worth a row.
-fn table_that_lacks<'a>(key: &'a str, runs: &[Keys]) -> Option<&'a str> {
-    let tables = key.match_indices('.').map(|(at, _)| &key[..at]);
-    let count = |run: &Keys, table: &str| keys_below(run, table);
-    let mut lacking = tables.filter(|table| runs.iter().any(|run| count(run, table) == 0));
-    let table = lacking.next()?;
-    runs.iter().any(|run| count(run, table) >= FOLDED).then_some(table)
-}
-
-/// Number of keys below a table.
-fn keys_below(run: &Keys, table: &str) -> usize {
-    let below = |key: &&String| key.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'));
-    run.keys().filter(below).count()
-}
-
 fn of(runs: &[Keys]) -> Vec<Vec<String>> {
     let all: BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
     let differs = |key: &&String| runs.iter().any(|run| run.get(*key) != runs[0].get(*key));
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for key in all.into_iter().filter(differs) {
-        let (name, value): (String, &dyn Fn(&Keys) -> Option<String>) =
-            match table_that_lacks(key, runs) {
-                None => (key.clone(), &|run| run.get(key).cloned()),
-                Some(table) => (format!("{table}.*"), &|run| match keys_below(run, table) {
-                    0 => None,
-                    count => Some(format!("{count} keys")),
-                }),
-            };
-        if rows.last().is_some_and(|row| row[0] == name) {
-            continue;
+    all.into_iter()
+        .filter(differs)
+        .map(|key| {
+            let value = |run: &Keys| run.get(key).cloned().unwrap_or_else(|| NONE.into());
+            [key.clone()].into_iter().chain(runs.iter().map(value)).collect()
+        })
+        .collect()
+}
+
+/// Min number of keys that become one row.
+const FOLDED: usize = 3;
+
+/// Makes one row of the keys of a table that some runs lack, if the other runs agree. Rows are in the order of keys.
+fn folded(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut shown = Vec::new();
+    let mut at = 0;
+    while at < rows.len() {
+        let key = &rows[at][0];
+        let tables = key.match_indices('.').map(|(end, _)| &key[..=end]);
+        let counts = tables.map(|table| (table, alike(&rows[at..], table)));
+        let outermost = counts.filter(|(_, count)| *count >= FOLDED).next();
+        if let Some((table, count)) = outermost {
+            let value = |it: &String| if it == NONE { it.clone() } else { format!("{count} keys") };
+            let values = rows[at][1..].iter().map(value);
+            shown.push([format!("{table}*")].into_iter().chain(values).collect());
+            at += count;
+        } else {
+            shown.push(rows[at].clone());
+            at += 1;
         }
-        let values = runs.iter().map(|run| value(run).unwrap_or_else(|| NONE.into()));
-        rows.push([name].into_iter().chain(values).collect());
     }
-    rows
+    shown
+}
+
+/// Number of the first rows below `table`, if each lacks a value in the same runs and has one value in the others; otherwise 0.
+fn alike(rows: &[Vec<String>], table: &str) -> usize {
+    let below = rows.iter().take_while(|row| row[0].starts_with(table)).count();
+    let lacks = |row: &[String]| row[1..].iter().map(|it| it == NONE).collect::<Vec<bool>>();
+    let values =
+        |row: &[String]| row[1..].iter().filter(|it| *it != NONE).collect::<BTreeSet<_>>().len();
+    let is_alike = |row: &Vec<String>| lacks(row) == lacks(&rows[0]) && values(row) == 1;
+    if rows[..below].iter().all(is_alike) { below } else { 0 }
 }
 
 /// Reads the scenario of a run. A scenario that cannot be read has no keys.
@@ -175,13 +182,14 @@ mod tests {
 
     #[test]
     fn a_table_that_a_run_lacks_has_one_row() {
-        let runs = [
-            "control = \"dcqcn\"\n[host.dcqcn]\na = 1\nb = 2\nc = 3",
-            "control = \"dctcp\"\n[host.dctcp]\ng = 1\n[host.x]\nd = 1",
-        ];
-        let keys = runs.map(|text| flat(&text.parse().unwrap()));
+        let rows = |runs: &[&str]| {
+            let keys: Vec<Keys> = runs.iter().map(|text| flat(&text.parse().unwrap())).collect();
+            shortened(of(&keys), runs.len())
+        };
+        let dcqcn = "control = \"dcqcn\"\n[host.dcqcn]\na = 1\nb = 2\nc = 3";
+        let dctcp = "control = \"dctcp\"\n[host.dctcp]\ng = 1\n[host.x]\nd = 1";
         assert_eq!(
-            of(&keys),
+            rows(&[dcqcn, dctcp]),
             [
                 ["control", "dcqcn", "dctcp"],
                 ["host.dcqcn.*", "3 keys", "-"],
@@ -189,6 +197,10 @@ mod tests {
                 ["host.x.d", "-", "1"],
             ]
         );
+        // Runs with the table differ in a key of it.
+        let other = dcqcn.replace("a = 1", "a = 9");
+        let three = rows(&[dcqcn, &other, dctcp]);
+        assert_eq!(three[1], ["host.dcqcn.a", "1", "9", "-"]);
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Kind for Dsh {
     const VICTIMS_PATH: &'static str = "switch.scheme.victims";
 
     fn writes(&self, table: &str) -> bool {
-        table == "port_states" && self.victims.is_some()
+        self.victims.is_some() && Self::TABLES.iter().any(|(name, _)| *name == table)
     }
 
     fn complete(&mut self, _: Priorities, document: &Document<'_>) -> Check {

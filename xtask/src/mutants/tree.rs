@@ -115,6 +115,10 @@ impl Tree {
         let limit = limit.as_secs().to_string();
         run.args(["--kill-after=5", &limit]).arg(build.get_program()).arg("test");
         self.set_up(&mut run, area, tests)?;
+        // Long tests, too: they notice what others do not.
+        if matches!(tests, Tests::Memory) {
+            run.args(["--", "--include-ignored"]);
+        }
         let status = run.status().context("starting `timeout` of coreutils")?;
         Ok(match status.code() {
             Some(TIMED_OUT) => End::TimedOut,
