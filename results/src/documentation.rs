@@ -26,7 +26,7 @@ emulated nanoseconds as time stamps.
 
 Each table below is called as in the default format, CSV. `xoff run --format parquet`, `xoff sweep --format parquet` and
 the key `results.format = \"parquet\"` write all tables of a folder as Apache Parquet instead, with the same columns and rows:
-`flows.parquet` for `flows.csv`. `manifest.json` says which (`tables`). `xoff report`, `xoff explain` and `[[expect]]` read both.
+`flows.parquet` for `flows.csv`. `manifest.json` says which (`tables`). `xoff report`, `xoff explain`, `xoff compare` and `[[expect]]` read both.
 
 | type | CSV | Parquet |
 | --- | --- | --- |

@@ -13,8 +13,8 @@ use crate::compare::{CompareError, Comparison, Pair, compare};
   xoff run scenario.toml --out a && xoff run scenario.toml --set seed=2 --out b && xoff compare a b
   xoff run imported.toml --format hpcc --out a && xoff compare a simulation/mix/fct.txt")]
 pub struct Arguments {
-    /// Folder of a run, or the `fct.txt` of a simulator such as HPCC's or ConWeave's. A `pfc.txt` beside it is compared,
-    /// too; beside `7_out_fct.txt` it is `7_out_pfc.txt`.
+    /// Folder of a run, or the `fct.txt` of a simulator such as HPCC's or ConWeave's, or a folder with one. A `pfc.txt`
+    /// beside it is compared, too; beside `7_out_fct.txt` it is `7_out_pfc.txt`.
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The other side, in the same forms.

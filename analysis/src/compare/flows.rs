@@ -71,7 +71,8 @@ impl Names {
     }
 }
 
-/// Comparison of flows. Differences are absolute, of flows that both sides have and, but for starts, completed.
+/// Comparison of flows. Differences are absolute. Differences of starts are of all flows that both sides have, the others of
+/// flows that completed on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowsComparison {
     /// Number of flows.

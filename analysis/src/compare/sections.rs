@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use results::{Number, count};
+use results::{Number, count, counted};
 
 use super::distribution::Distribution;
 use super::flows::{FirstFlow, FlowsComparison, NamedFlow, Unmatched, What};
@@ -213,31 +213,30 @@ impl PausesComparison {
     }
 }
 
-/// Returns the section of tables: a row for each that differs.
+/// Returns the section of tables: a line for each that differs, and one for the others.
 fn tables(tables: &[TableComparison]) -> Section {
-    let row = |table: &TableComparison| {
+    let differs = |table: &TableComparison| {
         let first = table.first.as_ref()?;
-        let Pair { a, b } = table.rows.map(count);
-        Some(vec![table.table.to_owned(), a, b, first.to_string()])
+        let rows = match table.rows {
+            Pair { a, b } if a == b => counted(a, "row"),
+            Pair { a, b } => format!("{} and {}", count(a), counted(b, "row")),
+        };
+        Some(format!("{}, {rows}: {first}", table.table))
     };
-    let rows: Vec<Vec<String>> = tables.iter().filter_map(row).collect();
+    let mut lines: Vec<String> = tables.iter().filter_map(differs).collect();
     let equal = tables.iter().filter(|table| table.first.is_none()).map(|table| table.table);
     let equal: Vec<&str> = equal.collect();
-    let equal = (!equal.is_empty()).then(|| format!("Equal: {}.", equal.join(", ")));
-    let columns = tables.iter().flat_map(|table| {
-        let of = |side: &str, columns: &[String]| {
-            let columns = columns.join(", ");
-            (!columns.is_empty())
-                .then(|| format!("Columns of {} only in {side}: {columns}.", table.table))
-        };
-        [of("A", &table.only.a), of("B", &table.only.b)]
-    });
-    let lines: Vec<String> = equal.into_iter().chain(columns.flatten()).collect();
-    if rows.is_empty() {
-        return Section { title: "Tables".to_owned(), table: Vec::new(), lines };
+    lines.extend((!equal.is_empty()).then(|| format!("equal: {}", equal.join(", "))));
+    for table in tables {
+        for (side, columns) in [("A", &table.only.a), ("B", &table.only.b)] {
+            if !columns.is_empty() {
+                let columns = columns.join(", ");
+                lines.push(format!("columns of {} only in {side}: {columns}", table.table));
+            }
+        }
     }
-    let header = ["table", "rows A", "rows B", "first row that differs"];
-    Section::new("Tables", &header, rows).with(lines)
+    let title = "Tables, and their first rows that differ".to_owned();
+    Section { title, table: Vec::new(), lines }
 }
 
 impl Display for FirstRow {
@@ -305,8 +304,6 @@ impl Display for Section {
             let cells = row.iter().zip(&widths).enumerate();
             let cells = cells.map(|(column, (cell, &width))| match column {
                 0 => format!("  {cell:<width$}"),
-                // Sentences are the last column of a table, and wide.
-                _ if width > WIDE => format!("  {cell}"),
                 _ => format!("  {cell:>width$}"),
             });
             writeln!(f, "{}", cells.collect::<String>().trim_end())?;
@@ -314,9 +311,6 @@ impl Display for Section {
         self.lines.iter().try_for_each(|line| writeln!(f, "  {line}"))
     }
 }
-
-/// Width from which a column has sentences.
-const WIDE: usize = 30;
 
 impl Display for Comparison {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

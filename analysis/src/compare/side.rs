@@ -36,7 +36,7 @@ pub struct Run {
 }
 
 impl Side {
-    /// Opens a folder or a file.
+    /// Opens the folder of a run, an `fct.txt`, or a simulator's folder with one.
     pub fn open(path: &Path) -> Result<Self, CompareError> {
         let found = std::fs::metadata(path)
             .map_err(|source| CompareError::Absent { path: path.to_owned(), source })?;
@@ -45,6 +45,10 @@ impl Side {
         }
         if table_path(path, CELLS_TABLE).exists() {
             return Err(CompareError::Sweep(path.to_owned()));
+        }
+        let file = path.join(FCT_FILE);
+        if file.exists() && !path.join(Summary::FILE).exists() {
+            return Ok(Self::File(file));
         }
         let summary = report::summary(path)?;
         Ok(Self::Run(Box::new(Run { folder: path.to_owned(), summary })))

@@ -241,7 +241,7 @@ fn a_file_of_a_simulator_is_compared_in_the_terms_of_the_run() {
     };
     let same = line(10_001, 100, 510) + &line(10_000, 200, 500);
     folders.write("mix/fct.txt", &same);
-    let comparison = folders.compare("run", "mix/fct.txt");
+    let comparison = folders.compare("run", "mix");
     assert!(comparison.equal, "{comparison}");
     assert_eq!(comparison.not_compared, Vec::<String>::new());
     assert_eq!(comparison.flows.unwrap().equal_ports, Some(2));
