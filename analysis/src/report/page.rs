@@ -51,11 +51,7 @@ pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -
         page.run(run, &format!("run{number}"));
     }
     for (number, sweep) in sweeps.iter().enumerate() {
-        page.section(&format!(
-            "Sweep {}: {} cells",
-            sweep.name,
-            sweep.cells.len() + sweep.cells_left_out
-        ));
+        page.section(&format!("Sweep {}", sweep.name));
         page.sweep(sweep, &format!("sweep{number}"));
     }
     let names: Vec<&str> =
@@ -130,14 +126,16 @@ impl Page {
         if !sweep.constant.is_empty() {
             self.text(&format!("In all cells: {}.", escaped(&sweep.constant.join(", "))));
         }
-        self.text(&match sweep.seeds {
+        let cells = count((sweep.cells.len() + sweep.cells_left_out) as u64);
+        let seeds = match sweep.seeds {
             0 => "No cell has a complete run.".to_owned(),
             1 => "Each cell has one seed, so there are no intervals. Three seeds or more show the spread.".to_owned(),
             2 => "Each cell has two seeds. Their 95 % intervals (Student's t, one degree of freedom) reach nine standard deviations \
                   to both sides of the mean, and are cut off at the edge of a plot. Three seeds or more have useful intervals."
                 .to_owned(),
             seeds => format!("Each cell has {seeds} seeds, or fewer where runs are incomplete. Bars are 95 % intervals of the mean (Student's t)."),
-        });
+        };
+        self.text(&format!("{cells} cells. {seeds}"));
         if sweep.cells_left_out > 0 {
             let more = sweep.cells_left_out;
             self.text(&format!("{more} more cells are in <code>summary.csv</code>."));
