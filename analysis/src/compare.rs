@@ -4,6 +4,7 @@
 //! find the first differences, and [`sections`] is the presentation for terminals and reports. All numbers are exact.
 //!
 //! Equality is about the content of both sides: a table or a metric that only one side has is listed, but is not a difference.
+//! Flows that only one side has are one: without them a run and a file may have nothing in common.
 
 mod distribution;
 mod flows;
@@ -20,7 +21,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use results::{FlowRow, Metrics, Number, PauseRow, Row, Summary, TABLES, TableError, table_path};
+use results::{
+    FlowRow, Metrics, Number, PFC_FILE, PauseRow, Row, Summary, TABLES, TableError, table_path,
+};
 use scenario::ScenarioError;
 use serde::Serialize;
 
@@ -58,7 +61,7 @@ pub enum CompareError {
     /// A table or file that cannot be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A scenario whose nodes cannot be numbered as a simulator's.
+    /// A scenario without a fabric, whose nodes have no numbers of a simulator.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
 }
@@ -69,7 +72,7 @@ pub enum CompareError {
 pub struct Comparison {
     /// Paths of both sides.
     pub paths: Pair<String>,
-    /// True if all that both sides have is equal, and no flow is on one side only.
+    /// True if all that both sides have is equal, and no flow is on one side only, but for [`FlowsComparison::unfinished`].
     pub equal: bool,
     /// Earliest difference.
     pub first: Option<First>,
@@ -77,6 +80,8 @@ pub struct Comparison {
     pub scenario: Vec<Difference<String>>,
     /// Flows; `None` if a side has no table of flows.
     pub flows: Option<FlowsComparison>,
+    /// Sides with a table of flows. One of them without the other is a difference.
+    pub has_flows: Pair<bool>,
     /// Pauses; `None` if the sides have no table of pauses in common.
     pub pauses: Option<PausesComparison>,
     /// Tables of two runs.
@@ -111,30 +116,40 @@ pub struct Difference<T> {
 pub fn compare(paths: Pair<&Path>) -> Result<Comparison, CompareError> {
     let sides = paths.try_map(Side::open)?;
     let runs = Pair { a: sides.a.run(), b: sides.b.run() };
-    let numbering = match (runs.a, runs.b) {
-        (Some(run), None) | (None, Some(run)) => Some(Numbering::read(&run.folder)?),
-        _ => None,
-    };
-    let numbering = numbering.as_ref();
-    let is_with_file = runs.a.is_none() || runs.b.is_none();
+    let is_file = runs.map(|run| run.is_none());
+    let is_with_file = is_file.a || is_file.b;
+    let of_pauses = pauses::file(&sides);
+    let numbers = runs.try_map(|run| {
+        let run = run.filter(|_| is_with_file || of_pauses == Some(PFC_FILE));
+        run.map(|run| Numbering::read(&run.folder)).transpose()
+    })?;
+    // A file has the numbers of the run on the other side.
+    let numbers = numbers.as_ref().map(Option::as_ref);
+    let numbers = Pair { a: numbers.a.or(numbers.b), b: numbers.b.or(numbers.a) };
     let mut not_compared = Vec::new();
 
     let mut names = Names::default();
-    let a = sides.a.flows(numbering, &mut names)?;
-    let flows = match (a, sides.b.flows(numbering, &mut names)?) {
-        (Some(a), Some(b)) => Some(FlowsComparison::new(&Pair { a, b }, &names, is_with_file)),
-        (a, b) => {
-            not_compared.extend(one_sided(FlowRow::FILE, Pair { a: a.is_some(), b: b.is_some() }));
+    let of_flows = numbers.map(|it| it.filter(|_| is_with_file));
+    let a = sides.a.flows(of_flows.a, &mut names)?;
+    let b = sides.b.flows(of_flows.b, &mut names)?;
+    let has_flows = Pair { a: a.is_some(), b: b.is_some() };
+    let flows = a.zip(b).map(|(a, b)| FlowsComparison::new(&Pair { a, b }, &names, is_file));
+    let file = if has_flows.a { sides.a.file_of_flows() } else { sides.b.file_of_flows() };
+    not_compared.extend(one_sided(file, has_flows));
+    let pauses = match of_pauses {
+        Some(file) => Some(pauses::compare(file, &sides, numbers)?),
+        None => {
+            not_compared.extend(pauses::one_sided(&sides));
             None
         }
     };
-    let pauses = pauses::compare(&sides, numbering, &mut not_compared)?;
     let mut comparison = Comparison {
         paths: paths.map(|path| path.display().to_string()),
         equal: false,
         first: None,
         scenario: Vec::new(),
         flows,
+        has_flows,
         pauses,
         tables: Vec::new(),
         summary: Vec::new(),
@@ -155,7 +170,12 @@ impl Comparison {
         for table in TABLES {
             let there = folders.map(|folder| table_path(folder, table.file).exists());
             if there.a && there.b {
-                self.tables.push(tables::compare(table, folders)?);
+                let table = tables::compare(table, folders)?;
+                if table.columns == 0 {
+                    let note = format!("{}: A and B have no column in common", table.table);
+                    self.not_compared.push(note);
+                }
+                self.tables.push(table);
             } else if ![FlowRow::FILE, PauseRow::FILE].contains(&table.file) {
                 self.not_compared.extend(one_sided(table.file, there));
             }
@@ -175,14 +195,15 @@ impl Comparison {
         // At one instant the row of a table says most.
         let all = tables.chain(pauses).chain(flows);
         self.first = all.min_by_key(|first| first.at_ns);
-        self.equal = self.flows.as_ref().is_none_or(FlowsComparison::is_equal)
+        self.equal = self.has_flows.is_equal()
+            && self.flows.as_ref().is_none_or(FlowsComparison::is_equal)
             && self.pauses.as_ref().is_none_or(|pauses| pauses.first.is_none())
             && self.tables.iter().all(|table| table.first.is_none())
             && self.summary.is_empty();
     }
 }
 
-/// Says that only one side has a part, if that is so.
+/// Returns a note if only one side has the part.
 fn one_sided(part: &str, there: Pair<bool>) -> Option<String> {
     match there {
         Pair { a: true, b: false } => Some(format!("{part}: only A has it")),

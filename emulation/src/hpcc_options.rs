@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use results::{HpccNode, HpccOptions, QueueSampling};
-use topology::NodeKind;
+use topology::{Fabric, NodeKind};
 use units::{BitsPerSecond, Nanos, Picos};
 
-use scenario::{Hpcc, Scenario};
+use scenario::{Hpcc, Scenario, Shape};
 use workload::Flow;
 
 /// The settings of the HPCC simulator's files, if the scenario asks for them.
@@ -15,7 +15,7 @@ pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
     let fabric = scenario.fabric();
     let switches = &fabric.nodes()[fabric.host_count() as usize..];
     Some(HpccOptions {
-        nodes: nodes(scenario, hpcc),
+        nodes: hpcc_nodes(&scenario.shape, fabric, hpcc),
         switches: switches.iter().map(|node| node.name.clone()).collect(),
         destination_ports: hpcc.destination_ports.clone(),
         time_offset: hpcc.time_offset.to_nanos(),
@@ -55,9 +55,9 @@ pub fn standalone(scenario: &Scenario, flow: &Flow) -> Option<Nanos> {
     Some(Nanos((2 * delay + full).saturating_add(time(bytes, slowest))))
 }
 
-fn nodes(scenario: &Scenario, hpcc: &Hpcc) -> BTreeMap<String, HpccNode> {
-    let fabric = scenario.fabric();
-    let plan = scenario.shape.plan().expect("a scenario that exists has a plan");
+/// Returns the simulator's numbers of all nodes of a fabric with this shape, by name.
+pub fn hpcc_nodes(shape: &Shape, fabric: &Fabric, hpcc: &Hpcc) -> BTreeMap<String, HpccNode> {
+    let plan = shape.plan().expect("a shape with a fabric has a plan");
     // Links that are down keep their interfaces.
     let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for link in &plan.links {

@@ -47,7 +47,7 @@ pub enum TableError {
         /// The defect.
         why: String,
     },
-    /// A row that is not one.
+    /// A malformed row.
     #[error("{} {place}: {why}", .path.display())]
     Row {
         /// The file.

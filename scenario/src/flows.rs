@@ -313,7 +313,11 @@ impl Expansion<'_> {
         let file = absolute(&file).unwrap_or(file);
         let text = (self.read)(&file).map_err(|error| {
             let title = format!("cannot read the {what} {}: {error}", file.display());
-            let help = "the path is relative to the scenario file's folder";
+            let help = if Path::new(name).is_absolute() {
+                "write the path of a file that exists"
+            } else {
+                "the path is relative to the scenario file's folder"
+            };
             self.document.error(path, &title, help)
         })?;
         Ok(NamedFile { path: file.to_string_lossy().into_owned(), text })

@@ -1,16 +1,17 @@
 //! `results.hpcc`: files in the format of the HPCC simulator.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use topology::Fabric;
 use units::{Bytes, Picos};
 
-use super::document::{Document, suggestion};
-
-use super::quantity;
+use super::document::{Document, DocumentKind, Settings, suggestion};
 use super::report::ScenarioError;
+use super::shape::Shape;
+use super::{from_disk, quantity, text_of};
 
 /// Options of `fct.txt`, `pfc.txt` and `qlen.txt`, files in the format of the HPCC simulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,10 +66,7 @@ impl Hpcc {
         fabric: &Fabric,
         document: &Document<'_>,
     ) -> Result<(), ScenarioError> {
-        self.check_times(document)?;
-        if let Some(nodes) = &self.nodes {
-            check_nodes(nodes, fabric, document)?;
-        }
+        self.check_without_flows(fabric, document)?;
         for label in self.destination_ports.keys() {
             if !labels.contains(label.as_str()) {
                 let help = suggestion(label, "the labels are", labels.iter().copied());
@@ -81,6 +79,16 @@ impl Hpcc {
             }
         }
         Ok(())
+    }
+
+    /// Checks the times and the names of nodes.
+    fn check_without_flows(
+        &self,
+        fabric: &Fabric,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        self.check_times(document)?;
+        self.nodes.as_ref().map_or(Ok(()), |nodes| check_nodes(nodes, fabric, document))
     }
 
     fn check_times(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
@@ -116,6 +124,45 @@ impl Hpcc {
             return wrong("qlen_dump_interval", &title, help);
         }
         Ok(())
+    }
+}
+
+/// Fabric of a scenario and its options of these files, for readers of the files. Flows are not read, so the files that
+/// they name may be missing.
+#[derive(Clone, Debug)]
+pub struct HpccFabric {
+    /// Shape of the fabric.
+    pub shape: Shape,
+    /// Fabric without the static routes of the scenario.
+    pub fabric: Fabric,
+    /// Options of the files; the defaults if the scenario has none.
+    pub hpcc: Hpcc,
+}
+
+/// Keys of a scenario that [`HpccFabric`] needs. The others are not checked.
+#[derive(Deserialize)]
+struct HpccFabricKeys {
+    topology: Shape,
+    #[serde(default)]
+    results: HpccResultsKeys,
+}
+
+#[derive(Default, Deserialize)]
+struct HpccResultsKeys {
+    hpcc: Option<Hpcc>,
+}
+
+impl HpccFabric {
+    /// Reads the scenario of a run.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let text = text_of(path, &from_disk)?;
+        let (file, settings) = (path.to_string_lossy(), Settings::default());
+        let document = Document::parse(DocumentKind::SCENARIO, &file, &text, &[], settings)?;
+        let HpccFabricKeys { topology: mut shape, results } = document.read()?;
+        let fabric = shape.complete(&document)?;
+        let hpcc = results.hpcc.unwrap_or_default();
+        hpcc.check_without_flows(&fabric, &document)?;
+        Ok(Self { shape, fabric, hpcc })
     }
 }
 
@@ -166,6 +213,28 @@ hosts_per_leaf = 2
 host_link = { rate = \"100Gbps\", delay = \"1us\" }
 fabric_link = { rate = \"100Gbps\", delay = \"1us\" }
 ";
+
+    /// The list of flows does not exist.
+    #[test]
+    fn the_fabric_of_a_run_needs_no_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        let load = |more: &str| {
+            let list = "flows = [{ kind = \"list\", file = \"absent.csv\" }]";
+            let text = SCENARIO.lines().skip(2).collect::<Vec<_>>().join("\n");
+            std::fs::write(&path, format!("{list}\n{text}\n{more}")).unwrap();
+            HpccFabric::load(&path)
+        };
+        let loaded =
+            load("[results.hpcc]\ntime_offset = \"2s\"\ndestination_ports = { x = 200 }\n");
+        let HpccFabric { fabric, hpcc, .. } = loaded.unwrap();
+        assert!(Scenario::load(&path, &[]).is_err());
+        assert_eq!((fabric.host_count(), hpcc.time_offset), (4, Picos(2_000_000_000_000)));
+        assert_eq!(hpcc.destination_ports["x"], 200);
+        assert_eq!(load("").unwrap().hpcc, Hpcc::default());
+        let error = load("[results]\nhpcc = { nodes = [\"h0\"] }").unwrap_err().to_string();
+        assert!(error.contains("`h1` has no id"), "{error}");
+    }
 
     fn scenario(sets: &[&str]) -> Result<Scenario, ScenarioError> {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();

@@ -101,7 +101,7 @@ pub use flows::{FlowsEntry, MAX_FLOWS};
 pub use frames::{Frames, TimeOfFrames};
 pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
-pub use hpcc::Hpcc;
+pub use hpcc::{Hpcc, HpccFabric};
 pub use incasts::{ManyIncasts, Senders};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{

@@ -37,8 +37,8 @@ pub struct Flow {
 
 impl Flow {
     fn end_ns(&self) -> Option<i64> {
-        let fct = i64::try_from(self.fct_ns?).unwrap_or(i64::MAX);
-        Some(self.start_ns.saturating_add(fct))
+        let end = self.start_ns.checked_add_unsigned(self.fct_ns?);
+        Some(end.expect("readers refuse flows that end later"))
     }
 
     fn slowdown(&self) -> Option<Number> {
@@ -103,6 +103,9 @@ pub struct FlowsComparison {
     pub slowdown_relative: Option<Distribution>,
     /// Flows of one side.
     pub only: Pair<Unmatched>,
+    /// Number of flows of a run that did not complete and are not in the file on the other side, which has lines of
+    /// completed flows only. These are no difference, and not in `only`.
+    pub unfinished: Pair<u64>,
     /// The flow that differs first.
     pub first: Option<FirstFlow>,
 }
@@ -166,7 +169,8 @@ struct Matching {
 
 impl Matching {
     /// Matches flows of equal sender, receiver and size: of equal start and number, then of equal start, then of equal
-    /// number, then, if a side has no numbers, in the order of their starts. The number is the source port.
+    /// number, then, if a side has no numbers, in the order of their starts. The number is the source port. Flows that
+    /// completed come first where starts and order decide: a file has no others.
     fn new(flows: &Pair<Vec<Flow>>) -> Self {
         let mut groups: BTreeMap<(u32, u32, u64), Pair<Vec<usize>>> = BTreeMap::new();
         let key = |flow: &Flow| (flow.from, flow.to, flow.bytes);
@@ -180,12 +184,15 @@ impl Matching {
         let port = |flow: &Flow| flow.ports.map(|[source, _]| source);
         for mut rest in groups.into_values() {
             matching.pair_up(&mut rest, flows, |flow| Some((flow.start_ns, port(flow))));
+            matching.pair_up(&mut rest, flows, |flow| flow.fct_ns.map(|_| flow.start_ns));
             matching.pair_up(&mut rest, flows, |flow| Some(flow.start_ns));
             matching.pair_up(&mut rest, flows, port);
             let numbered = |side: &[usize], flows: &[Flow]| {
                 side.iter().all(|&place| flows[place].ports.is_some())
             };
             if !numbered(&rest.a, &flows.a) || !numbered(&rest.b, &flows.b) {
+                rest.a.sort_by_key(|&place| flows.a[place].fct_ns.is_none());
+                rest.b.sort_by_key(|&place| flows.b[place].fct_ns.is_none());
                 let both = rest.a.len().min(rest.b.len());
                 let pairs = rest.a.drain(..both).zip(rest.b.drain(..both));
                 matching.pairs.extend(pairs.map(|(a, b)| Pair { a, b }));
@@ -226,9 +233,15 @@ impl Matching {
 }
 
 impl FlowsComparison {
-    /// Compares flows, which are in the order of their starts. `has_ports`: ports are those of files.
-    pub fn new(flows: &Pair<Vec<Flow>>, names: &Names, has_ports: bool) -> Self {
-        let matching = Matching::new(flows);
+    /// Compares flows, which are in the order of their starts. `is_file`: sides that are files, which have ports and only
+    /// completed flows.
+    pub fn new(flows: &Pair<Vec<Flow>>, names: &Names, is_file: Pair<bool>) -> Self {
+        let mut matching = Matching::new(flows);
+        let unfinished = Pair {
+            a: if is_file.b { leave_out_unfinished(&mut matching.only.a, &flows.a) } else { 0 },
+            b: if is_file.a { leave_out_unfinished(&mut matching.only.b, &flows.b) } else { 0 },
+        };
+        let has_ports = is_file.a || is_file.b;
         let pairs = matching.pairs.iter().map(|it| Pair { a: &flows.a[it.a], b: &flows.b[it.b] });
         let pairs: Vec<Pair<&Flow>> = pairs.collect();
         let equal = |of: fn(&Flow) -> i128| count(&pairs, |pair| of(pair.a) == of(pair.b));
@@ -268,6 +281,7 @@ impl FlowsComparison {
             slowdown_relative: Distribution::new(slowdowns.iter().filter_map(relative).collect()),
             first: FirstFlow::find(&pairs, &only, names),
             only,
+            unfinished,
         }
     }
 
@@ -275,7 +289,7 @@ impl FlowsComparison {
     pub fn is_equal(&self) -> bool {
         let equal = [self.equal_starts, self.equal_fcts, self.equal_ideals];
         let equal = equal.into_iter().chain(self.equal_ports);
-        self.flows == (Pair { a: self.matched, b: self.matched })
+        self.only.a.flows + self.only.b.flows == 0
             && equal.into_iter().all(|equal| equal == self.matched)
     }
 
@@ -326,6 +340,13 @@ fn difference<'a>(pair: &Pair<&'a Flow>) -> Option<(i64, What, Pair<&'a Flow>)> 
         return None;
     }
     Some((ends.a.into_iter().chain(ends.b).min()?, What::Completion, *pair))
+}
+
+/// Leaves out flows that did not complete, and returns their number.
+fn leave_out_unfinished(only: &mut Vec<usize>, flows: &[Flow]) -> u64 {
+    let all = only.len();
+    only.retain(|&place| flows[place].fct_ns.is_some());
+    (all - only.len()) as u64
 }
 
 fn count(pairs: &[Pair<&Flow>], holds: impl Fn(&Pair<&Flow>) -> bool) -> u64 {

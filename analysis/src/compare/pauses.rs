@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::pair::Pair;
 use super::side::{Numbering, Side};
-use super::{CompareError, First, one_sided};
+use super::{CompareError, First};
 
 /// Port that pauses another, or that is paused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -149,33 +149,44 @@ fn by_name<S: Serializer>(event: &PauseEvent, serializer: S) -> Result<S::Ok, S:
 
 impl fmt::Display for NamedEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} by {}", self.event.name(), self.place)
+        // Without a scenario only the paused port is known.
+        let preposition = if self.place.node.is_some() { "by" } else { "at" };
+        write!(f, "{} {preposition} {}", self.event.name(), self.place)
     }
 }
 
-/// Compares the pauses of both sides: decisions of two runs, or arrivals if both sides have a file of them.
+/// Returns the file of pauses that both sides have: decisions of two runs, otherwise arrivals.
+pub fn file(sides: &Pair<Side>) -> Option<&'static str> {
+    let both = |there: Pair<bool>| there.a && there.b;
+    if both(sides.as_ref().map(Side::has_decisions)) {
+        return Some(PauseRow::FILE);
+    }
+    both(sides.as_ref().map(Side::has_arrivals)).then_some(PFC_FILE)
+}
+
+/// Returns a note if only one side has pauses.
+pub fn one_sided(sides: &Pair<Side>) -> Option<String> {
+    match sides.as_ref() {
+        Pair { a: Side::Run(_), b: Side::Run(_) } => {
+            super::one_sided(PauseRow::FILE, sides.as_ref().map(Side::has_decisions))
+        }
+        sides => super::one_sided(PFC_FILE, sides.map(Side::has_arrivals)),
+    }
+}
+
+/// Compares the pauses in a file of both sides. Ids of a side have its own numbers, and times its own offset.
 pub fn compare(
+    file: &'static str,
     sides: &Pair<Side>,
-    numbering: Option<&Numbering>,
-    not_compared: &mut Vec<String>,
-) -> Result<Option<PausesComparison>, CompareError> {
+    numbers: Pair<Option<&Numbering>>,
+) -> Result<PausesComparison, CompareError> {
     let mut places = Places::default();
-    let decisions = sides.as_ref().map(Side::has_decisions);
-    if decisions.a && decisions.b {
-        let events = sides.as_ref().try_map(|side| side.read_decisions(&mut places))?;
-        return Ok(Some(PausesComparison::new(PauseRow::FILE, events, &places)));
-    }
-    let arrivals = sides.as_ref().map(|side| side.arrivals().exists());
-    if arrivals.a && arrivals.b {
-        let events = sides.as_ref().try_map(|side| side.read_arrivals(numbering, &mut places))?;
-        return Ok(Some(PausesComparison::new(PFC_FILE, events, &places)));
-    }
-    let (file, there) = match sides {
-        Pair { a: Side::Run(_), b: Side::Run(_) } => (PauseRow::FILE, decisions),
-        _ => (PFC_FILE, arrivals),
+    let mut read = |side: &Side, numbers| match file {
+        PauseRow::FILE => side.read_decisions(&mut places),
+        _ => side.read_arrivals(numbers, &mut places),
     };
-    not_compared.extend(one_sided(file, there));
-    Ok(None)
+    let events = Pair { a: read(&sides.a, numbers.a)?, b: read(&sides.b, numbers.b)? };
+    Ok(PausesComparison::new(file, events, &places))
 }
 
 impl PausesComparison {

@@ -34,6 +34,10 @@ impl Comparison {
         match &self.first {
             _ if self.equal => "equal: everything that A and B both have".to_owned(),
             Some(first) => format!("different: from {} on ({})", time(first.at_ns), first.place),
+            None if !self.has_flows.is_equal() => {
+                let side = if self.has_flows.a { "A" } else { "B" };
+                format!("different: only {side} has flows")
+            }
             None => "different".to_owned(),
         }
     }
@@ -107,8 +111,14 @@ impl FlowsComparison {
         let [a, b, matched] = [self.flows.a, self.flows.b, self.matched].map(count);
         let title = format!("Flows: {a} in A, {b} in B, {matched} in both");
         let first = self.first.as_ref().map(|first| format!("First difference: {first}."));
+        let Pair { a, b } = self.unfinished;
+        let unfinished = [("A", "B", a), ("B", "A", b)].into_iter().filter(|it| it.2 > 0);
+        let unfinished = unfinished.map(|(side, file, flows)| {
+            format!("Not completed in {side}, no line in {file}: {}.", counted(flows, "flow"))
+        });
+        let end = unfinished.chain(first);
         if self.matched == 0 {
-            return Section { title, table: Vec::new(), lines: first.into_iter().collect() };
+            return Section { title, table: Vec::new(), lines: end.collect() };
         }
         let equal = |equal: u64| {
             let share = Number::ratio(equal.into(), self.matched.into());
@@ -138,7 +148,7 @@ impl FlowsComparison {
             let [slower, faster] = [self.slower_in_b, self.faster_in_b].map(count);
             format!("Flows that take longer in B: {slower}; in A: {faster}.")
         });
-        Section::new(&title, &header, rows).with(slower.into_iter().chain(first))
+        Section::new(&title, &header, rows).with(slower.into_iter().chain(end))
     }
 }
 
@@ -224,7 +234,8 @@ fn tables(tables: &[TableComparison]) -> Section {
         Some(format!("{}, {rows}: {first}", table.table))
     };
     let mut lines: Vec<String> = tables.iter().filter_map(differs).collect();
-    let equal = tables.iter().filter(|table| table.first.is_none()).map(|table| table.table);
+    let equal = tables.iter().filter(|table| table.first.is_none() && table.columns > 0);
+    let equal = equal.map(|table| table.table);
     let equal: Vec<&str> = equal.collect();
     lines.extend((!equal.is_empty()).then(|| format!("equal: {}", equal.join(", "))));
     for table in tables {
@@ -256,7 +267,9 @@ impl Display for FirstRow {
             (Some(a), Some(b)) => format!("{key} {a} | {b}"),
             _ => format!("{key} {}{}", value(a), value(b)),
         });
-        write!(f, ": {}", fields.collect::<Vec<_>>().join(", "))?;
+        let fields = fields.collect::<Vec<_>>().join(", ");
+        let colon = if fields.is_empty() { "" } else { ": " };
+        write!(f, "{colon}{fields}")?;
         match self.fields.len().saturating_sub(FIELDS) {
             0 => Ok(()),
             more => write!(f, ", and {more} more"),

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ::sweep::CELLS_TABLE;
-use emulation::hpcc_options::hpcc_options;
+use emulation::hpcc_options::hpcc_nodes;
 use fabric_core::hop_control::PauseEvent;
 use results::query::rows;
 use results::{
-    DESTINATION_PORT, FCT_FILE, FlowRow, HpccOptions, PFC_FILE, PauseRow, Row, SCENARIO_FILE,
+    DESTINATION_PORT, FCT_FILE, FlowRow, HpccNode, PFC_FILE, PauseRow, Row, SCENARIO_FILE,
     SourcePorts, Summary, read_fct, read_pfc, table_path,
 };
-use scenario::Scenario;
-use topology::NodeId;
+use scenario::{Hpcc, HpccFabric};
+use topology::{Fabric, NodeId};
+use units::Nanos;
 
 use super::CompareError;
 use super::flows::{Flow, Names};
@@ -62,13 +63,26 @@ impl Side {
         }
     }
 
+    /// Returns the name of the file with this side's flows.
+    pub const fn file_of_flows(&self) -> &'static str {
+        match self {
+            Self::Run(_) => FlowRow::FILE,
+            Self::File(_) => FCT_FILE,
+        }
+    }
+
     /// Returns true if this side has a table of pauses as switches decided them.
     pub fn has_decisions(&self) -> bool {
         self.run().is_some_and(|run| table_path(&run.folder, PauseRow::FILE).exists())
     }
 
+    /// Returns true if this side has a file of pauses as they arrived.
+    pub fn has_arrivals(&self) -> bool {
+        self.arrivals().exists()
+    }
+
     /// Returns the path of pauses as they arrived: `pfc.txt` in the folder, or beside `fct.txt` and called like it.
-    pub fn arrivals(&self) -> PathBuf {
+    fn arrivals(&self) -> PathBuf {
         match self {
             Self::Run(run) => run.folder.join(PFC_FILE),
             Self::File(path) => {
@@ -83,7 +97,7 @@ impl Side {
     }
 
     /// Reads the flows in the order of their starts. `None` if a run has no table of flows. `numbering` is the run's, if
-    /// the other side is a file.
+    /// one of the sides is a file.
     pub fn flows(
         &self,
         numbering: Option<&Numbering>,
@@ -94,14 +108,14 @@ impl Side {
             Self::Run(run) => run.flows(numbering, names)?,
             Self::File(path) => {
                 let node = |id| numbering.map_or_else(|| unnamed(id), |it| it.name(id));
-                let offset = numbering.map_or(0, |it| it.options.time_offset.0);
+                let offset = offset(numbering);
                 let flow = |line: results::FctLine| Flow {
                     number: line.line,
                     ports: line.ports,
                     from: names.number(&node(line.source)),
                     to: names.number(&node(line.destination)),
                     bytes: line.bytes.0,
-                    start_ns: instant(line.start.0, offset),
+                    start_ns: instant(line.start, offset),
                     fct_ns: Some(line.fct.0),
                     ideal_ns: line.standalone.0,
                 };
@@ -145,12 +159,12 @@ impl Side {
         numbering: Option<&Numbering>,
         places: &mut Places,
     ) -> Result<Vec<Event>, CompareError> {
-        let offset = numbering.map_or(0, |it| it.options.time_offset.0);
+        let offset = offset(numbering);
         let event = |line: results::PfcLine| {
             let unnamed = || Place::of_file(unnamed(line.node), line.interface);
             let place = numbering.and_then(|it| it.place(line.node, line.interface));
             Event {
-                time_ns: instant(line.time.0, offset),
+                time_ns: instant(line.time, offset),
                 place: places.number(place.unwrap_or_else(unnamed)),
                 kind: if line.pauses { PauseEvent::Pause } else { PauseEvent::Resume },
             }
@@ -169,17 +183,23 @@ impl Run {
         let mut flows: Vec<Flow> = Vec::new();
         rows(&self.folder, FlowRow::FILE, columns, |row| {
             let port = numbering.map_or(0, |it| {
-                let ports = &it.options.destination_ports;
+                let ports = &it.hpcc.destination_ports;
                 ports.get(row.text(7)).copied().unwrap_or(DESTINATION_PORT)
             });
+            let start_ns: i64 = row.exact(4)?;
+            let fct_ns: Option<u64> =
+                if row.text(5).is_empty() { None } else { Some(row.exact(5)?) };
+            if start_ns.checked_add_unsigned(fct_ns.unwrap_or(0)).is_none() {
+                return Err(row.wrong(format!("its end is later than {} ns", i64::MAX)));
+            }
             flows.push(Flow {
                 number: row.exact(0)?,
                 ports: Some([0, port]),
                 from: names.number(row.text(1)),
                 to: names.number(row.text(2)),
                 bytes: row.exact(3)?,
-                start_ns: row.exact(4)?,
-                fct_ns: if row.text(5).is_empty() { None } else { Some(row.exact(5)?) },
+                start_ns,
+                fct_ns,
                 ideal_ns: row.exact(6)?,
             });
             Ok(())
@@ -213,34 +233,32 @@ impl Run {
 
 /// Numbers of a run's nodes in the files of a simulator.
 pub struct Numbering {
-    scenario: Scenario,
-    options: HpccOptions,
-    nodes: BTreeMap<u32, NodeId>,
+    fabric: Fabric,
+    hpcc: Hpcc,
+    nodes: BTreeMap<String, HpccNode>,
+    by_id: BTreeMap<u32, NodeId>,
 }
 
 impl Numbering {
     /// Reads the scenario of a run.
     pub fn read(folder: &Path) -> Result<Self, CompareError> {
-        let mut scenario = Scenario::load(&folder.join(SCENARIO_FILE), &[])?;
-        scenario.results.hpcc.get_or_insert_default();
-        let options = hpcc_options(&scenario).expect("the scenario has options");
-        let fabric = scenario.fabric();
-        let nodes = fabric.nodes().iter().zip(0..);
-        let nodes = nodes.map(|(node, number)| (options.nodes[&node.name].id, NodeId(number)));
-        let nodes = nodes.collect();
-        Ok(Self { scenario, options, nodes })
+        let HpccFabric { shape, fabric, hpcc } = HpccFabric::load(&folder.join(SCENARIO_FILE))?;
+        let nodes = hpcc_nodes(&shape, &fabric, &hpcc);
+        let by_id = fabric.nodes().iter().zip(0..);
+        let by_id = by_id.map(|(node, number)| (nodes[&node.name].id, NodeId(number))).collect();
+        Ok(Self { fabric, hpcc, nodes, by_id })
     }
 
     fn name(&self, id: u32) -> String {
-        let node = self.nodes.get(&id).map(|&node| &self.scenario.fabric().node(node).name);
+        let node = self.by_id.get(&id).map(|&node| &self.fabric.node(node).name);
         node.map_or_else(|| unnamed(id), Clone::clone)
     }
 
     /// Returns the port that pauses an interface of a node.
     fn place(&self, node: u32, interface: u32) -> Option<Place> {
-        let fabric = self.scenario.fabric();
-        let paused = fabric.node(*self.nodes.get(&node)?);
-        let interfaces = &self.options.nodes[&paused.name].interfaces;
+        let fabric = &self.fabric;
+        let paused = fabric.node(*self.by_id.get(&node)?);
+        let interfaces = &self.nodes[&paused.name].interfaces;
         let port = interfaces.iter().position(|&it| it == interface)?;
         let wire = fabric.wire(paused.ports[port]);
         Some(Place {
@@ -258,8 +276,13 @@ fn unnamed(id: u32) -> String {
     format!("node {id}")
 }
 
-/// Instant of a file, less the offset of its times.
-fn instant(time_ns: u64, offset_ns: u64) -> i64 {
-    let [time, offset] = [time_ns, offset_ns].map(|it| i64::try_from(it).unwrap_or(i64::MAX));
-    time - offset
+/// Offset of a file's times.
+fn offset(numbering: Option<&Numbering>) -> Nanos {
+    numbering.map_or(Nanos(0), |it| it.hpcc.time_offset.to_nanos())
+}
+
+/// Instant of a file, less the offset of its times. Both have 63 bits: readers refuse later instants, and an offset is
+/// less than 2^64 ps.
+const fn instant(time: Nanos, offset: Nanos) -> i64 {
+    time.0.cast_signed() - offset.0.cast_signed()
 }

@@ -16,6 +16,8 @@ pub struct TableComparison {
     pub table: &'static str,
     /// Number of rows.
     pub rows: Pair<u64>,
+    /// Number of columns that both sides have. Without any only the numbers of rows are compared.
+    pub columns: u64,
     /// Columns that only one side has.
     pub only: Pair<Vec<String>>,
     /// First row that differs.
@@ -29,7 +31,7 @@ pub struct FirstRow {
     pub at_ns: Option<i64>,
     /// File and line or row; `None` where the table has ended.
     pub place: Pair<Option<String>>,
-    /// Fields that differ.
+    /// Fields that differ; all that both sides have where a table has ended.
     pub fields: Vec<Difference<String>>,
 }
 
@@ -108,7 +110,8 @@ pub fn compare(table: &Table, folders: Pair<&Path>) -> Result<TableComparison, T
         }
     }
     let rows = reading.as_ref().map(|reading| reading.rows);
-    Ok(TableComparison { table: table.name, rows, only, first })
+    let columns = shared.len() as u64;
+    Ok(TableComparison { table: table.name, rows, columns, only, first })
 }
 
 /// Returns the columns of both sides, and the names of the others.
@@ -149,7 +152,7 @@ fn difference(table: &Table, shared: &[Shared<'_>], reading: &Pair<Reading>) -> 
         b: reading.b.field(column.places.b),
     };
     let fields: Vec<Difference<String>> = shared.iter().filter(differs).map(difference).collect();
-    if fields.is_empty() {
+    if both && fields.is_empty() {
         return None;
     }
     let places = reading.as_ref().map(Reading::place);

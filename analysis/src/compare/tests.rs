@@ -1,3 +1,5 @@
+mod simulator;
+
 use std::fs;
 
 use tempfile::TempDir;
@@ -231,99 +233,12 @@ fn metrics_and_keys_that_differ_are_named() {
     assert!(!comparison.equal);
 }
 
-/// Ids become names, and times begin with the run.
-#[test]
-fn a_file_of_a_simulator_is_compared_in_the_terms_of_the_run() {
-    let folders = Folders::new();
-    let run = folders.run("run", "0,one,h0,h2,1000,10,500,400\n1,two,h0,h2,1000,10,510,400\n");
-    let line = |port: u16, label: u16, fct: u64| {
-        format!("0b000001 0b000201 {port} {label} 1000 2000000010 {fct} 400\n")
-    };
-    let same = line(10_001, 100, 510) + &line(10_000, 200, 500);
-    folders.write("mix/fct.txt", &same);
-    let comparison = folders.compare("run", "mix");
-    assert!(comparison.equal, "{comparison}");
-    assert_eq!(comparison.not_compared, Vec::<String>::new());
-    assert_eq!(comparison.flows.unwrap().equal_ports, Some(2));
-
-    // Each digit counts.
-    for (place, digit) in same.char_indices().filter(|(_, it)| it.is_ascii_digit() && *it != '9') {
-        let digit = char::from(digit as u8 + 1);
-        let changed = format!("{}{digit}{}", &same[..place], &same[place + 1..]);
-        folders.write("mix/fct.txt", &changed);
-        let sides = Pair { a: &*run, b: &*folders.path("mix/fct.txt") };
-        assert!(
-            super::compare(sides).is_err() || !super::compare(sides).unwrap().equal,
-            "{changed}"
-        );
-    }
-
-    // Ids in place of addresses, and other ports: as in ConWeave's simulator.
-    let ids = "0 2 10000 100 1000 2000000010 500 400\n0 2 10007 103 1000 2000000010 510 400\n";
-    folders.write("mix/7_out_fct.txt", ids);
-    let comparison = folders.compare("mix/7_out_fct.txt", "run");
-    assert!(comparison.equal, "{comparison}");
-
-    // Without ports flows of one size are matched in the order of their starts.
-    folders.write("mix/7_out_fct.txt", ids.replace("2000000010", "2000000011"));
-    let flows = folders.compare("mix/7_out_fct.txt", "run").flows.unwrap();
-    assert_eq!(
-        (flows.matched, flows.equal_starts, shown(flows.start_ns.as_ref())),
-        (2, 0, "1 1 1 1 1".into())
-    );
-}
-
-#[test]
-fn pauses_of_a_simulator_are_those_of_the_port_that_pauses() {
-    let folders = Folders::new();
-    folders.run("run", "0,one,h0,h2,1000,10,500,400\n");
-    folders.write("run/pfc.txt", "2000000060 0 0 1 1\n2000000090 0 0 1 0\n");
-    folders.write("mix/7_out_fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
-    let comparison = folders.compare("run", "mix/7_out_fct.txt");
-    assert_eq!(comparison.not_compared, ["pfc.txt: only A has it"]);
-    assert!(comparison.equal);
-    folders
-        .write("mix/7_out_pfc.txt", "2000000060 0 0 1 1\n2000000080 1 0 1 1\n2000000090 0 0 1 0\n");
-    let comparison = folders.compare("run", "mix/7_out_fct.txt");
-    let pauses = comparison.pauses.as_ref().unwrap();
-    assert_eq!((pauses.file, pauses.all.pauses), ("pfc.txt", Pair { a: 1, b: 2 }));
-    let first = pauses.first.as_ref().unwrap();
-    assert_eq!(
-        (first.at_ns, first.b.as_ref().map(ToString::to_string)),
-        (80, Some("xoff by s0 port 1 to h1".into()))
-    );
-    assert_eq!(comparison.first.unwrap().place, "a pause in pfc.txt");
-
-    // Two files have no scenario.
-    folders.write("other/fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
-    folders.write("other/pfc.txt", "");
-    let comparison = folders.compare("mix/7_out_fct.txt", "other/fct.txt");
-    let flow = comparison.flows.unwrap();
-    assert_eq!((flow.matched, flow.first), (1, None));
-    let first = comparison.pauses.unwrap().first.unwrap();
-    assert_eq!(first.a.unwrap().to_string(), "xoff by node 0 interface 1");
-    assert_eq!((first.at_ns, first.b), (2_000_000_060, None));
-}
-
-/// The ideal times of a simulator are in the run's own file.
-#[test]
-fn ideal_times_of_a_run_are_those_of_its_own_file() {
-    let folders = Folders::new();
-    folders.run("run", "0,one,h0,h2,1000,10,500,400\n");
-    let line = "0b000001 0b000201 10000 200 1000 2000000010 500 123\n";
-    folders.write("mix/fct.txt", line);
-    assert_eq!(folders.compare("run", "mix/fct.txt").flows.unwrap().equal_ideals, 0);
-    folders.write("run/fct.txt", line);
-    assert!(folders.compare("run", "mix/fct.txt").equal);
-}
-
 #[test]
 fn input_that_cannot_be_compared_is_named() {
     let folders = Folders::new();
     folders.run("a", "0,one,h0,h2,1000,10,500,400\n");
     folders.write("sweep/summary.csv", "metric,mean\n");
     folders.write("empty/note", "");
-    folders.write("empty.txt", "");
     folders.write("cut.txt", "0 2 10000 100 1000 2000000010 500 40");
     for (b, words) in [
         ("none", "cannot read none: No such file or directory (os error 2); name a folder that"),
@@ -332,7 +247,6 @@ fn input_that_cannot_be_compared_is_named() {
             "sweep is the folder of a sweep: name one of its runs, which are the folders in sweep/runs",
         ),
         ("empty", "empty holds no results: "),
-        ("empty.txt", "empty.txt is not a table: it is empty"),
         ("cut.txt", "cut.txt line 1: the file ends within this line: it was cut"),
         (
             "a/flows.csv",
@@ -358,6 +272,10 @@ fn input_that_cannot_be_compared_is_named() {
             "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n0,one,h0,h2,x,2,3,4\n",
             "b/flows.csv line 2: \"x\" is not a number (bytes)",
         ),
+        (
+            "flow,label,src,dst,bytes,start_ns,fct_ns,ideal_ns\n0,one,h0,h2,1,9223372036854775807,1,4\n",
+            "b/flows.csv line 2: its end is later than 9223372036854775807 ns",
+        ),
     ] {
         folders.run("b", "");
         folders.write("b/flows.csv", flows);
@@ -375,4 +293,82 @@ fn input_that_cannot_be_compared_is_named() {
     folders.write(&format!("a/{SCENARIO_FILE}"), "name = 7\n");
     folders.write("fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
     assert!(folders.refused("a", "fct.txt").contains(SCENARIO_FILE));
+}
+
+/// A table whose columns were renamed has no values to compare, but its rows count.
+#[test]
+fn tables_without_a_common_column_are_not_compared() {
+    let folders = Folders::new();
+    for (name, column) in [("a", "wire"), ("b", "link")] {
+        folders.run(name, "");
+        folders.write(&format!("{name}/links.csv"), format!("{column}\nh0->s0\n"));
+    }
+    let note = "links: A and B have no column in common";
+    let comparison = folders.compare("a", "b");
+    assert!(comparison.equal, "{comparison}");
+    assert_eq!(comparison.not_compared, [note]);
+    assert!(!comparison.to_string().contains("links,"), "{comparison}");
+    folders.write("b/links.csv", "link\nh0->s0\nh1->s0\n");
+    let comparison = folders.compare("a", "b");
+    let table = comparison.tables.iter().find(|table| table.table == "links").unwrap();
+    assert_eq!((table.columns, table.rows), (0, Pair { a: 1, b: 2 }));
+    let first = table.first.as_ref().map(ToString::to_string);
+    assert_eq!(first.as_deref(), Some("links.csv line 3, only in B"));
+    assert!(!comparison.equal && comparison.not_compared == [note], "{comparison}");
+}
+
+#[test]
+fn the_earliest_difference_wins_and_rows_win_at_one_instant() {
+    let place = |drop: u64, pause: u64, fct: u64| {
+        let folders = Folders::new();
+        for (name, later) in [("a", 0), ("b", 5)] {
+            let fct = fct + later;
+            folders.run(name, &format!("0,one,h0,h2,1000,0,{fct},400\n"));
+            let pauses = format!("{PAUSES}{},s0,0,h0,3,xoff\n", pause + later);
+            folders.write(&format!("{name}/pauses.csv"), pauses);
+            let drops = format!("time_ns,node\n{},s0\n", drop + later);
+            folders.write(&format!("{name}/drops.csv"), drops);
+        }
+        let first = folders.compare("a", "b").first.unwrap();
+        (first.at_ns, first.place)
+    };
+    let of_flow = "flow 0 from h0 to h2 of 1,000 B: FCT 10 ns in A, FCT 15 ns in B";
+    assert_eq!(place(30, 20, 10), (10, of_flow.into()));
+    assert_eq!(place(30, 10, 20), (10, "pauses.csv line 2".into()));
+    assert_eq!(place(10, 10, 10), (10, "drops.csv line 2".into()));
+    assert_eq!(place(20, 10, 10), (10, "pauses.csv line 2".into()));
+}
+
+/// The text has one row for a table that a run lacks.
+#[test]
+fn json_has_all_keys_that_differ() {
+    let folders = Folders::new();
+    folders.run("a", "");
+    folders.run("b", "");
+    let more = "\n[switch.ecn]\nmark = \"dequeue\"\nkmin = \"5kB\"\nkmax = \"9kB\"\n";
+    folders.write(&format!("b/{SCENARIO_FILE}"), SCENARIO.to_owned() + more);
+    let comparison = folders.compare("a", "b");
+    let text = comparison.to_string();
+    assert!(text.contains("switch.ecn.*") && text.contains("3 keys"), "{text}");
+    let json = serde_json::to_value(&comparison).unwrap();
+    let rows = ["kmax", "kmin", "mark"].into_iter().zip(["9kB", "5kB", "dequeue"]);
+    let rows: Vec<_> = rows
+        .map(
+            |(key, b)| serde_json::json!({ "key": format!("switch.ecn.{key}"), "a": null, "b": b }),
+        )
+        .collect();
+    assert_eq!(json["scenario"], serde_json::Value::from(rows));
+}
+
+#[test]
+fn flows_of_one_run_alone_are_a_difference() {
+    let folders = Folders::new();
+    let [a, b] = ["a", "b"].map(|name| folders.run(name, "0,one,h0,h2,1000,0,500,400\n"));
+    fs::remove_file(b.join("flows.csv")).unwrap();
+    let comparison = folders.compare("a", "b");
+    assert!(!comparison.equal);
+    assert_eq!(comparison.verdict(), "different: only A has flows");
+    assert_eq!(comparison.not_compared, ["flows.csv: only A has it"]);
+    fs::remove_file(a.join("flows.csv")).unwrap();
+    assert!(folders.compare("a", "b").equal);
 }

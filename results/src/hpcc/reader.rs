@@ -2,8 +2,9 @@
 //!
 //! ConWeave's simulator writes node ids in place of addresses, and counts ports by the sender and by the receiver.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -14,6 +15,8 @@ use crate::table_reader::TableError;
 
 /// Max length of a line, in bytes.
 const LONGEST: u64 = 4096;
+/// Largest instant of a file: instants are signed once an offset is subtracted.
+const LAST: Nanos = Nanos(i64::MAX as u64);
 
 /// A completed flow: a line of `fct.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,28 +53,26 @@ pub struct PfcLine {
     pub pauses: bool,
 }
 
-/// Reads the flows of an `fct.txt`.
+/// Reads the flows of an `fct.txt`, which is empty if no flow completed. Each ends by the largest instant, 2^63 - 1 ns.
 pub fn read_fct(path: &Path) -> Result<Vec<FctLine>, TableError> {
     let mut flows = Vec::new();
     lines::<8>(path, 0, |line| {
         let [source, destination] = [line.host(0)?, line.host(1)?];
         let ports = [line.number(2)?, line.number(3)?];
+        let [start, fct] = [line.number(5)?, line.number(6)?].map(Nanos);
+        line.check_instant(start.0.checked_add(fct.0))?;
         flows.push(FctLine {
             line: line.number,
             source: source.id,
             destination: destination.id,
             ports: (source.is_address && destination.is_address).then_some(ports),
             bytes: Bytes(line.number(4)?),
-            start: Nanos(line.number(5)?),
-            fct: Nanos(line.number(6)?),
+            start,
+            fct,
             standalone: Nanos(line.number(7)?),
         });
         Ok(())
     })?;
-    if flows.is_empty() {
-        let why = "it is empty".to_owned();
-        return Err(TableError::Broken { path: path.to_owned(), why });
-    }
     Ok(flows)
 }
 
@@ -80,8 +81,10 @@ pub fn read_pfc(path: &Path) -> Result<Vec<PfcLine>, TableError> {
     let mut pauses = Vec::new();
     lines::<5>(path, 1, |line| {
         let _node_type: u8 = line.number(2)?;
+        let time = line.number(0)?;
+        line.check_instant(Some(time))?;
         pauses.push(PfcLine {
-            time: Nanos(line.number(0)?),
+            time: Nanos(time),
             node: line.number(1)?,
             interface: line.number(3)?,
             pauses: match line.words[4] {
@@ -129,6 +132,14 @@ impl<const N: usize> Line<'_, N> {
         }
     }
 
+    /// Refuses an instant after [`LAST`]. `None` is the sum of times that overflowed.
+    fn check_instant(&self, time_ns: Option<u64>) -> Result<(), TableError> {
+        match time_ns {
+            Some(time) if time <= LAST.0 => Ok(()),
+            _ => Err(self.wrong(format!("its time is later than {} ns", LAST.0))),
+        }
+    }
+
     fn not_a_number(&self, field: usize) -> TableError {
         TableError::Number {
             path: self.path.to_owned(),
@@ -154,13 +165,13 @@ fn lines<const N: usize>(
     mut take: impl FnMut(&Line<'_, N>) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
     let failed = |source| TableError::Open { path: path.to_owned(), source };
-    let opened = File::open(path).map_err(failed)?;
-    // A device may be endless.
-    if !opened.metadata().map_err(failed)?.is_file() {
-        let why = "it is not a file".to_owned();
-        return Err(TableError::Broken { path: path.to_owned(), why });
+    // A device may be endless, and to open a named pipe waits for a writer.
+    let kind = fs::metadata(path).map_err(failed)?.file_type();
+    if !kind.is_file() {
+        let why = if kind.is_fifo() { "a pipe: save its text as a file" } else { "not a file" };
+        return Err(TableError::Broken { path: path.to_owned(), why: format!("it is {why}") });
     }
-    let mut reader = BufReader::new(opened);
+    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
@@ -248,8 +259,43 @@ mod tests {
             let said = fct(format!("{good}{wrong}")).unwrap_err();
             assert!(said.starts_with(words), "{said}");
         }
-        assert_eq!(fct(""), Err("fct is not a table: it is empty".into()));
+        assert_eq!(fct(""), Ok(Vec::new()));
         assert!(fct([0xff; 10_000]).unwrap_err().starts_with("fct line 1: it is not text"));
+    }
+
+    #[test]
+    fn times_have_64_bits_with_a_sign() {
+        let late =
+            |line: u64| format!("line {line}: its time is later than 9223372036854775807 ns");
+        let line = |start: u64, fct: u64| format!("1 2 1 1 1 {start} {fct} 1\n");
+        let flows = fct(line(u64::MAX / 2 - 1, 1)).unwrap();
+        assert_eq!(flows[0].start, Nanos(u64::MAX / 2 - 1));
+        for wrong in [line(u64::MAX / 2, 1), line(1 << 63, 0), line(1, u64::MAX), line(1, 1 << 63)]
+        {
+            let said = fct(line(1, 1) + &wrong).unwrap_err();
+            assert_eq!(said, format!("fct {}", late(2)));
+        }
+        let (_folder, path) = file(b"9223372036854775807 2 0 1 1\n9223372036854775808 2 0 1 0\n");
+        assert!(read_pfc(&path).unwrap_err().to_string().ends_with(&late(2)));
+    }
+
+    /// Opening a pipe without a writer does not return.
+    #[test]
+    fn only_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for (path, why) in [
+            (&*pipe, "is not a table: it is a pipe: save its text as a file"),
+            (folder.path(), "is not a table: it is not a file"),
+            (Path::new("/dev/zero"), "is not a table: it is not a file"),
+        ] {
+            let [fct, pfc] = [read_fct(path).map(|_| ()), read_pfc(path).map(|_| ())];
+            for read in [fct, pfc] {
+                let said = read.unwrap_err().to_string();
+                assert!(said.ends_with(why), "{said}");
+            }
+        }
     }
 
     #[test]

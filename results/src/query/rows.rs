@@ -65,7 +65,7 @@ impl<const N: usize> Fields<'_, N> {
         if self.text(column).is_empty() { Ok(None) } else { self.number(column).map(Some) }
     }
 
-    /// Returns the error of a row that has not what it must have.
+    /// Returns an error at this row.
     pub fn wrong(&self, why: String) -> TableError {
         TableError::Row { path: self.table.path().to_owned(), place: self.table.place(), why }
     }

@@ -29,6 +29,9 @@ fn missing_files() {
       |
       = help: the path is relative to the scenario file's folder
     "#);
+    let text = text.replace("flows.csv", "/nowhere/flows.csv");
+    let missing = Scenario::parse(&text, Path::new("/nowhere/x.toml"), &[]).unwrap_err();
+    assert_eq!(missing.help(), Some("write the path of a file that exists"));
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn sides_that_cannot_be_compared_are_refused() {
     run(&folder, "a", &["--format", "hpcc"]);
     let fct = fs::read_to_string(folder.path("a/fct.txt")).expect("it is written");
     folder.write("cut.txt", &fct[..fct.len() - 3]);
-    folder.write("empty.txt", "");
+    finish(std::process::Command::new("mkfifo").arg(folder.path("pipe"))).assert_code(0);
     fs::create_dir_all(folder.path("sweep/runs")).expect("a folder can be made");
     folder.write("sweep/summary.csv", "metric,mean\n");
     for (side, words) in [
@@ -137,10 +137,37 @@ fn sides_that_cannot_be_compared_are_refused() {
         ("sweep", &["is the folder of a sweep", "sweep/runs"]),
         ("sweep/runs", &["holds no results"]),
         ("cut.txt", &["cut.txt line ", "it was cut"]),
-        ("empty.txt", &["empty.txt is not a table: it is empty"]),
+        ("pipe", &["pipe is not a table: it is a pipe", "save its text as a file"]),
         ("a/pfc.txt", &["pfc.txt line 1: fields: 5, expected: 8 (sip dip"]),
     ] {
         compare(&folder, "a", side, &[]).assert_refused(words);
         compare(&folder, side, "a", &[]).assert_refused(words);
     }
+}
+
+/// The run ends while flows are under way; a run may have no table of flows.
+#[test]
+fn a_run_equals_its_own_file_of_completed_flows() {
+    let folder = ScenarioFolder::new();
+    run(&folder, "all", &["--format", "hpcc"]);
+    let times = |row: &Vec<String>| row[5].parse::<u64>().ok().zip(row[6].parse::<u64>().ok());
+    let flows = rows(&folder, "all/flows.csv");
+    let column = |name: &str| flows[0].iter().position(|column| column == name).expect("a column");
+    assert_eq!([column("start_ns"), column("fct_ns")], [5, 6]);
+    let mut ends: Vec<u64> = flows.iter().filter_map(times).map(|(at, fct)| at + fct).collect();
+    ends.sort_unstable();
+    let half = format!("duration={}ns", ends[ends.len() / 2]);
+
+    let shorter = ["--format", "hpcc", "--set", &half];
+    let (scenario, out) = (shipped("incast"), folder.path("half"));
+    let fixed = ["run", &scenario, "--datapath", "memory", "--out", &out];
+    finish(&mut xoff(fixed.into_iter().chain(shorter)));
+    let answer = json(&compare(&folder, "half", "half/fct.txt", &["--json"]).assert_code(0).stdout);
+    let unfinished = &answer["flows"]["unfinished"];
+    assert!(unfinished["a"].as_u64().is_some_and(|flows| flows > 0), "{answer:#}");
+    assert_eq!(unfinished["b"], 0);
+
+    run(&folder, "none", &["--format", "hpcc", "--set", "results.omit=[\"flows\"]"]);
+    let text = compare(&folder, "none", "all/fct.txt", &[]).assert_code(1).stdout;
+    assert!(text.contains("fct.txt: only B has it"), "{text}");
 }
