@@ -118,11 +118,6 @@ pub mod instruction {
         encode(0x71, to, from, offset, 0)
     }
 
-    /// `to = *(u16 *)(from + offset)`.
-    pub const fn load_half(to: u8, from: u8, offset: i16) -> u64 {
-        encode(0x69, to, from, offset, 0)
-    }
-
     /// `to = *(u32 *)(from + offset)`.
     pub const fn load_word(to: u8, from: u8, offset: i16) -> u64 {
         encode(0x61, to, from, offset, 0)

@@ -182,7 +182,6 @@ fn word(value: &[u8]) -> Option<u32> {
 enum What {
     State,
     Up(bool),
-    Mtu(u32),
 }
 
 struct OfLink<'a> {
@@ -205,7 +204,6 @@ impl RouteRequest for OfLink<'_> {
                 message.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
                 message.header.change_mask = LinkFlags::Up;
             }
-            What::Mtu(mtu) => message.attributes = vec![LinkAttribute::Mtu(mtu)],
         }
         (RouteNetlinkMessage::SetLink(message), 0)
     }
@@ -218,9 +216,6 @@ impl fmt::Display for OfLink<'_> {
             What::State => write!(f, "ask for the state of interface {index} of {namespace}"),
             What::Up(true) => write!(f, "bring up interface {index} of {namespace}"),
             What::Up(false) => write!(f, "take down interface {index} of {namespace}"),
-            What::Mtu(mtu) => {
-                write!(f, "give interface {index} of {namespace} the MTU {mtu}")
-            }
         }
     }
 }
@@ -239,11 +234,6 @@ impl Namespace {
     /// Brings an interface up or down.
     pub fn set_link_up(&self, index: u32, up: bool) -> Result<(), Error> {
         self.ask(index, What::Up(up), |_| ())
-    }
-
-    /// Sets the MTU of an interface.
-    pub fn set_link_mtu(&self, index: u32, mtu: u32) -> Result<(), Error> {
-        self.ask(index, What::Mtu(mtu), |_| ())
     }
 
     fn ask(

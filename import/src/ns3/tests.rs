@@ -18,7 +18,7 @@ use super::flows::Flows;
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
-use crate::Source;
+use crate::{Remarks, Source};
 
 const CONFIG: &str = "\
 TOPOLOGY_FILE mix/t.txt
@@ -257,9 +257,22 @@ fn ports_keep_the_thresholds_of_their_rates() {
     }
 }
 
+/// Imports texts of a config, topology and flows.
+fn import_of(
+    simulator: Simulator,
+    words: &[&str],
+    [config, topology, flows]: [&str; 3],
+) -> Result<super::Imported, scenario::ScenarioError> {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let arguments = Arguments::parse(simulator, &words).unwrap();
+    let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
+        .map(|(name, text)| Source::new(name, text));
+    super::import_texts(simulator, arguments, config, &topology, &flows, "c", false)
+}
+
 /// Returns the differences that settings ask for.
-fn asked(translation: &Translation) -> Vec<String> {
-    let asked = translation.remarks.differences.iter().filter(|difference| difference.asked);
+fn asked(remarks: &Remarks) -> Vec<String> {
+    let asked = remarks.differences.iter().filter(|difference| difference.asked);
     asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
 }
 
@@ -291,18 +304,18 @@ fn what_xoff_cannot_do_is_named() {
         ("CC_MODE 1", "2\n0 1 3 1 9 2\n1 0 4 1 9 2\n", "priority groups 3, 4"),
         ("CC_MODE 1", "1\n0 1 0 1 9 2\n", "group 0 takes no buffer"),
     ] {
-        let found = asked(&translate(&config_with(lines), TOPOLOGY, flows).unwrap());
+        let found = asked(&translate(&config_with(lines), TOPOLOGY, flows).unwrap().remarks);
         assert!(found.len() == 1 && found[0].contains(words), "{lines}: {found:?}");
     }
     for lines in
         [hpcc("U_TARGET 0.9").as_str(), dctcp, "CC_MODE 7", "CC_MODE 0", "CC_MODE 5", "HAS_WIN 1"]
     {
-        let found = asked(&translate(&config_with(lines), TOPOLOGY, FLOWS).unwrap());
+        let found = asked(&translate(&config_with(lines), TOPOLOGY, FLOWS).unwrap().remarks);
         assert_eq!(found, Vec::<String>::new(), "{lines}");
     }
     let late = FLOWS.replace("2.00000", "2.00001");
     let down = translate(&config_with("LINK_DOWN 5 2 3"), TOPOLOGY, &late).unwrap();
-    assert_eq!((down.failed_link, asked(&down)), (Some((2, 3)), vec![]));
+    assert_eq!((down.failed_link, asked(&down.remarks)), (Some((2, 3)), vec![]));
 }
 
 /// The size and shape of the fat tree that the simulator ships: 320 hosts on 20 switches, five pods of four with four
@@ -355,7 +368,7 @@ fn links_between_the_same_two_nodes() {
         );
     let found = translate(&config, &doubled, FLOWS).unwrap();
     let expected = "t.txt:6: a second link between two nodes: the last of such links is used; all are, by ECMP";
-    assert_eq!(asked(&found), [expected]);
+    assert_eq!(asked(&found.remarks), [expected]);
     let losses = [("s3->s2#2", 10_000_000_000), ("s2->s3#2", 10_000_000_000)];
     assert_eq!(found.losses, losses.map(|(wire, rate)| (wire.to_owned(), rate)));
     let import = |config: &str, flows: &str| {

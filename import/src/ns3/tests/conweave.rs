@@ -52,24 +52,7 @@ fn import(
     topology: &str,
     flows: &str,
 ) -> Result<super::super::Imported, scenario::ScenarioError> {
-    let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
-        .map(|(name, text)| Source::new(name, text));
-    let arguments = Arguments::default();
-    super::super::import_texts(
-        Simulator::ConWeave,
-        arguments,
-        config,
-        &topology,
-        &flows,
-        "c",
-        false,
-    )
-}
-
-/// Returns the differences that settings ask for.
-fn asked(imported: &super::super::Imported) -> Vec<String> {
-    let asked = imported.remarks.differences.iter().filter(|difference| difference.asked);
-    asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
+    import_of(Simulator::ConWeave, &[], [config, topology, flows])
 }
 
 /// Returns the config with `from` replaced, which it must contain.
@@ -81,7 +64,7 @@ fn with(from: &str, to: &str) -> String {
 #[test]
 fn a_plain_config_is_taken() {
     let imported = import(CONFIG, TOPOLOGY, FLOWS).unwrap();
-    assert_eq!(asked(&imported), [""; 0]);
+    assert_eq!(asked(&imported.remarks), [""; 0]);
     let (name, list) = &imported.flow_lists[0];
     assert_eq!(name, "c.csv");
     // A flow of zero bytes sends one byte there.
@@ -177,16 +160,20 @@ fn what_xoff_cannot_do_is_named() {
         ),
     ] {
         let imported = import(&config, topology, flows).unwrap();
-        let found = asked(&imported);
+        let found = asked(&imported.remarks);
         assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
     }
     let both = with("LB_MODE 0", "LB_MODE 9").replace("ACK_INTERVAL 1", "ACK_INTERVAL 0");
-    let [balancing, acks] = &asked(&import(&both, TOPOLOGY, FLOWS).unwrap())[..] else {
+    let [balancing, acks] = &asked(&import(&both, TOPOLOGY, FLOWS).unwrap().remarks)[..] else {
         panic!("two differ")
     };
     assert!(balancing.starts_with("c.txt:13: LB_MODE") && acks.starts_with("c.txt:26: L2_ACK"));
     let even = import(&with("BUFFER_SIZE 9", "BUFFER_SIZE 0"), TOPOLOGY, FLOWS).unwrap();
-    assert!(even.toml.contains("buffer = \"750kB\"") && asked(&even).is_empty(), "{}", even.toml);
+    assert!(
+        even.toml.contains("buffer = \"750kB\"") && asked(&even.remarks).is_empty(),
+        "{}",
+        even.toml
+    );
 }
 
 /// Base round trips of the two hosts are 6.24 us, 78,000 B.
@@ -194,7 +181,7 @@ fn what_xoff_cannot_do_is_named() {
 fn irn_is_selective_repeat_with_a_window() {
     let lossy = with("ENABLE_IRN 0", "ENABLE_IRN 1").replace("ENABLE_PFC 1", "ENABLE_PFC 0");
     let imported = import(&lossy, TOPOLOGY, FLOWS).unwrap();
-    assert_eq!(asked(&imported), [""; 0]);
+    assert_eq!(asked(&imported.remarks), [""; 0]);
     for lines in [
         "reliability = \"selective-repeat\"\nrto_low = \"100us\"\nrto_low_packets = 5\n\
          base_rtt = \"6240ns\"\nwindow = \"78kB\"\nwindow_scales = false\n",
@@ -223,7 +210,7 @@ fn irn_is_selective_repeat_with_a_window() {
 #[test]
 fn links_go_down_after_the_flows_begin() {
     let down = with("FLOWGEN_START_TIME 2.0", "FLOWGEN_START_TIME 2.0\nLINK_DOWN 5 2 3");
-    let found = asked(&import(&down, TOPOLOGY, FLOWS).unwrap());
+    let found = asked(&import(&down, TOPOLOGY, FLOWS).unwrap().remarks);
     assert_eq!(
         found,
         ["c.txt:9: LINK_DOWN 5 2 3: the link goes down while flows run; it stays up"]
@@ -241,7 +228,7 @@ fn frames_have_the_simulators_lengths() {
         let config = with("CC_MODE 1", &format!("CC_MODE {mode}"))
             .replace("HAS_WIN 0\nVAR_WIN 0", "HAS_WIN 1\nVAR_WIN 1");
         let imported = import(&config, TOPOLOGY, FLOWS).unwrap();
-        assert_eq!(asked(&imported), [""; 0]);
+        assert_eq!(asked(&imported.remarks), [""; 0]);
         let lines = format!("data_headers = \"{data}B\"\nack = \"{ack}B\"\n");
         assert!(imported.toml.contains(&lines), "{mode}: {}", imported.toml);
         load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));

@@ -49,32 +49,14 @@ fn import(
     topology: &str,
     flows: &str,
 ) -> Result<super::super::Imported, scenario::ScenarioError> {
-    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-    let arguments = Arguments::parse(Simulator::Ns3Datacenter, &words).unwrap();
-    let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
-        .map(|(name, text)| Source::new(name, text));
-    super::super::import_texts(
-        Simulator::Ns3Datacenter,
-        arguments,
-        config,
-        &topology,
-        &flows,
-        "c",
-        false,
-    )
-}
-
-/// Returns the differences that settings ask for.
-fn asked(imported: &super::super::Imported) -> Vec<String> {
-    let asked = imported.remarks.differences.iter().filter(|difference| difference.asked);
-    asked.map(|it| format!("{}: {}; {}", it.subject, it.there, it.here)).collect()
+    import_of(Simulator::Ns3Datacenter, words, [config, topology, flows])
 }
 
 /// The default command line is `PowerTCP` with a window. A base round trip is 6 us and three payloads of 320 ns.
 #[test]
 fn a_plain_config_is_taken() {
     let imported = import(&[], CONFIG, TOPOLOGY, FLOWS).unwrap();
-    assert_eq!(asked(&imported), [""; 0]);
+    assert_eq!(asked(&imported.remarks), [""; 0]);
     for line in [
         "# Imported from c.txt of ns3-datacenter.",
         r#"duration = "400ms""#,
@@ -128,7 +110,7 @@ fn arguments_choose_the_congestion_control() {
         (&["algorithm=0"], "congestion_control = \"none\"", true),
     ] {
         let imported = import(words, CONFIG, TOPOLOGY, FLOWS).unwrap();
-        assert_eq!(asked(&imported), [""; 0], "{words:?}");
+        assert_eq!(asked(&imported.remarks), [""; 0], "{words:?}");
         assert!(imported.toml.contains(expected), "{words:?}: {}", imported.toml);
         assert_eq!(imported.toml.contains(window), has_window, "{words:?}: {}", imported.toml);
         load(&imported).unwrap_or_else(|error| panic!("{error}\n{}", imported.toml));
@@ -167,7 +149,7 @@ fn what_xoff_cannot_do_is_named() {
         ),
     ] {
         let imported = import(words, &config, topology, flows).unwrap();
-        let found = asked(&imported);
+        let found = asked(&imported.remarks);
         assert!(found.len() == 1 && found[0].contains(expected), "{expected}: {found:?}");
     }
 }
