@@ -44,6 +44,8 @@ pub enum SchemeKind {
     Gfc = 6,
     /// [`crate::scheme::ofc`].
     Ofc = 7,
+    /// [`crate::scheme::pfc_reached`].
+    PfcReached = 8,
 }
 
 /// The [buffer management](crate::lossy) of a switch's lossy priorities.
@@ -160,6 +162,7 @@ impl Policy {
             5 => SchemeKind::PfcFamily,
             6 => SchemeKind::Gfc,
             7 => SchemeKind::Ofc,
+            8 => SchemeKind::PfcReached,
             _ => SchemeKind::Pfc,
         }
     }
@@ -192,7 +195,7 @@ impl Policy {
 mod tests {
     use super::*;
     use MarkingScheme::{AtDequeue, AtEnqueue, Off};
-    use SchemeKind::{Bfc, Dsh, Gfc, Ofc, Oversubscribed, Pfc, PfcFamily, Spfc};
+    use SchemeKind::{Bfc, Dsh, Gfc, Ofc, Oversubscribed, Pfc, PfcFamily, PfcReached, Spfc};
     use ThresholdScheme::{Dynamic, Static, Stored};
 
     #[test]
@@ -201,7 +204,8 @@ mod tests {
             for marking in [Off, AtEnqueue, AtDequeue] {
                 let plain = Policy::new(threshold, marking);
                 assert_eq!((plain.scheme(), plain.options), (Pfc, 0));
-                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily, Gfc, Ofc] {
+                for scheme in [Pfc, Oversubscribed, Dsh, Bfc, Spfc, PfcFamily, Gfc, Ofc, PfcReached]
+                {
                     let policy = plain.with_scheme(scheme, 5);
                     assert_eq!((policy.threshold(), policy.marking()), (threshold, marking));
                     assert_eq!((policy.scheme(), policy.options), (scheme, 5));

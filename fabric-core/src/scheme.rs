@@ -49,6 +49,7 @@ pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
 pub mod pfc_family;
+pub mod pfc_reached;
 #[cfg(test)]
 mod refused;
 mod selected;

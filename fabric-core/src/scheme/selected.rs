@@ -7,6 +7,7 @@ use super::ofc::{self, Ofc};
 use super::oversubscribed::Oversubscribed;
 use super::pfc::Pfc;
 use super::pfc_family::{self, PfcFamily};
+use super::pfc_reached::PfcReached;
 use super::spfc::{self, Spfc};
 use super::watched::{FlowPauses, FlowRow, HeldFlows, Watched};
 use super::{
@@ -62,6 +63,10 @@ macro_rules! select {
                 type $scheme = Ofc;
                 $body
             }
+            SchemeKind::PfcReached => {
+                type $scheme = PfcReached;
+                $body
+            }
         }
     };
 }
@@ -86,6 +91,8 @@ pub enum SchemeSettings {
     Gfc(gfc::Settings),
     /// [`Ofc`].
     Ofc(ofc::Settings),
+    /// [`PfcReached`], without settings.
+    PfcReached,
 }
 
 impl SchemeSettings {
@@ -99,7 +106,7 @@ impl SchemeSettings {
             spfc::Options::EVERY.map(|options| spfc::Settings { options, ..Default::default() });
         let ofc =
             ofc::Options::EVERY.map(|options| ofc::Settings { options, ..Default::default() });
-        let plain = [Self::Pfc, Self::Oversubscribed].into_iter();
+        let plain = [Self::Pfc, Self::Oversubscribed, Self::PfcReached].into_iter();
         let others = plain.chain(dsh.map(Self::Dsh)).chain(bfc.map(Self::Bfc));
         others
             .chain(spfc.map(Self::Spfc))
@@ -121,6 +128,7 @@ impl SchemeSettings {
             }
             Self::Gfc(_) => policy.with_scheme(SchemeKind::Gfc, 0),
             Self::Ofc(ofc) => policy.with_scheme(SchemeKind::Ofc, ofc.options.to_bits()),
+            Self::PfcReached => policy.with_scheme(SchemeKind::PfcReached, 0),
         }
     }
 
@@ -132,7 +140,7 @@ impl SchemeSettings {
         ports: impl IntoIterator<Item = (BitsPerSecond, Bytes)>,
     ) {
         match self {
-            Self::Pfc | Self::Oversubscribed => {}
+            Self::Pfc | Self::Oversubscribed | Self::PfcReached => {}
             Self::Dsh(dsh) => dsh.write(tables, ports),
             Self::Bfc(bfc) => bfc.write(tables, ports),
             Self::Spfc(spfc) => spfc.write(tables, ports),
@@ -148,6 +156,7 @@ impl SchemeSettings {
         match self {
             Self::Pfc
             | Self::Oversubscribed
+            | Self::PfcReached
             | Self::Dsh(_)
             | Self::Spfc(_)
             | Self::PfcFamily(_)
