@@ -87,7 +87,10 @@ pub use flow_queue::FlowQueueTotals;
 pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSummary};
 pub use flow_table::{FlowTable, FlowTables, FlowTablesRow, TableRows};
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
-pub use hpcc::{DESTINATION_PORT, FlowStart, HpccNode, HpccOptions, QueueLengths, QueueSampling};
+pub use hpcc::{
+    DESTINATION_PORT, FIRST_SOURCE_PORT, FlowStart, HpccNode, HpccOptions, QueueLengths,
+    QueueSampling,
+};
 pub use link_bytes::LinkBytes;
 pub use link_delay::LinkDelayRange;
 pub use manifest::Manifest;

@@ -60,6 +60,9 @@ pub enum Scheme {
     /// PFC: an ingress queue pauses above `X_off` of `threshold`, and packets that arrive after its PAUSE use its
     /// headroom.
     Pfc {},
+    /// PFC as in the HPCC simulator: an ingress queue pauses when it reaches `X_off`, not above it. A packet that does not
+    /// fit headroom is dropped if it does not lie below `X_off` as a whole, and then pauses nobody.
+    PfcReached {},
     /// PFC with one pool of headroom for all lossless ingress queues, smaller than the sum of their headroom. Packets
     /// may be lost. Needs headroom of kind "sih".
     Oversubscribed {
@@ -198,6 +201,7 @@ impl Scheme {
             | Self::Gfc { .. }
             | Self::GfcOfc { .. } => true,
             Self::Pfc {}
+            | Self::PfcReached {}
             | Self::Oversubscribed { .. }
             | Self::Dsh(_)
             | Self::Bfc(_)
@@ -218,7 +222,7 @@ impl Scheme {
                 let help = "a ratio of \"2\" sets aside half of the headroom; write 1 or more";
                 Err(document.error("switch.scheme.ratio", &title, help))
             }
-            Self::Pfc {} | Self::Oversubscribed { .. } => Ok(()),
+            Self::Pfc {} | Self::PfcReached {} | Self::Oversubscribed { .. } => Ok(()),
             Self::Dsh(dsh) => dsh.complete(document),
             Self::Bfc(bfc) => bfc.check(document),
             Self::Spfc(spfc) => spfc.complete(document),
@@ -241,6 +245,7 @@ impl Scheme {
             Self::Bfc(_) => Some("BFC"),
             Self::Ofc(_) => Some("OFC"),
             Self::Pfc {}
+            | Self::PfcReached {}
             | Self::Spfc(_)
             | Self::CaPfc { .. }
             | Self::PPfcOfc { .. }
@@ -254,7 +259,7 @@ impl Scheme {
     /// Returns the name of the scheme's family in papers.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Pfc {} | Self::Oversubscribed { .. } => "PFC",
+            Self::Pfc {} | Self::PfcReached {} | Self::Oversubscribed { .. } => "PFC",
             Self::Dsh(_) => "DSH",
             Self::Bfc(_) => "BFC",
             Self::Spfc(_) => "SPFC",
@@ -373,6 +378,7 @@ impl Scenario {
     pub fn scheme(&self, switch: SwitchId) -> SchemeSettings {
         match &self.switch.scheme {
             Scheme::Pfc {} => SchemeSettings::Pfc,
+            Scheme::PfcReached {} => SchemeSettings::PfcReached,
             Scheme::Oversubscribed { .. } => SchemeSettings::Oversubscribed,
             Scheme::Dsh(dsh) => SchemeSettings::Dsh(
                 dsh.settings(self.switch.spfc().map(|it| self.spfc_settings(&it))),
