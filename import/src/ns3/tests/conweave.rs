@@ -62,7 +62,7 @@ fn import(
         &topology,
         &flows,
         "c",
-        false,
+        Options::default(),
     )
 }
 

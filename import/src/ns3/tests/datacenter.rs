@@ -60,7 +60,7 @@ fn import(
         &topology,
         &flows,
         "c",
-        false,
+        Options::default(),
     )
 }
 
