@@ -272,6 +272,22 @@ pub trait Wires: Sharing + Sized + Send {
         orders: &mut Orders,
     ) -> Result<bool, DatapathError>;
 
+    /// Runs [`poll_switch`](Self::poll_switch) with the port by which `route` sends a RoCEv2 packet, in place of the
+    /// switch's own routes. In memory only: no scenario for the kernel asks for it.
+    #[expect(clippy::too_many_arguments, reason = "those of `poll_switch`, and a route")]
+    fn poll_routed(
+        &mut self,
+        _frames: &mut Self::Frames,
+        _crossing: &Crossing,
+        _tables: &SwitchTables,
+        _frame: FrameId,
+        _route: &impl Fn(&RocePacket) -> Option<u16>,
+        _outcome: &mut Outcome,
+        _orders: &mut Orders,
+    ) -> Result<bool, DatapathError> {
+        unreachable!("the kernel's switches have their own routes")
+    }
+
     /// The arrival at a host of the frame that was sent to it, if it has arrived. The store keeps the frame.
     fn poll_host(
         &mut self,

@@ -30,6 +30,7 @@ mod flow_decisions;
 mod flows;
 mod headroom_study;
 mod host_node;
+mod in_order;
 mod journal;
 mod link_tally;
 #[cfg(feature = "kernel")]
@@ -92,6 +93,7 @@ pub use load::ThreadUse;
 use agenda::{Agenda, Task};
 use crew::Crew;
 use deadlock::DeadlockWatch;
+use host_node::HostNode;
 use journal::Entry;
 use load::Load;
 use outages::Outages;
@@ -397,7 +399,7 @@ impl<'a, W: Wires> Engine<'a, W> {
 
     /// Instant of the next event.
     fn next_due(&self) -> Picos {
-        let of_parts = self.parts.iter().map(|part| part.core.next()).min();
+        let of_parts = self.parts.iter().map(|part| part.next()).min();
         let of_flows = self.stream.next_start();
         [of_parts, of_flows].into_iter().flatten().fold(self.agenda.next(), Picos::min)
     }
@@ -432,7 +434,7 @@ impl<'a, W: Wires> Engine<'a, W> {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
                 && part.switches.iter().all(|node| node.switch.holds_no_packet())
-                && part.hosts.iter().all(|node| node.host.is_idle())
+                && part.hosts.iter().all(HostNode::is_idle)
         };
         self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))
     }
@@ -488,6 +490,6 @@ impl<'a, W: Wires> Engine<'a, W> {
     }
 
     fn host_totals(&self) -> impl Iterator<Item = &HostCounters> {
-        self.parts.iter().flat_map(|part| &part.hosts).map(|node| node.host.counters())
+        self.parts.iter().flat_map(|part| &part.hosts).map(HostNode::counters)
     }
 }

@@ -4,9 +4,9 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{FLOW_QUEUES, QueueRanges, one_per_priority, one_per_priority_from};
 use host_agent::congestion_control::Link;
-use host_agent::{FirstRttMarks, HostConfig, Protocol, WindowLimit, tcp};
+use host_agent::{FirstRttMarks, HostConfig, Protocol, WindowLimit, ns3, tcp};
 use scenario::transport::{self, FirstRttLimit, Window, WindowSize};
-use scenario::{AckPriority, Scenario, Transport};
+use scenario::{AckPriority, PauseLasts, Scenario, Transport};
 use topology::HostId;
 use units::{BitsPerSecond, Bytes, Picos};
 
@@ -60,6 +60,7 @@ impl<'a> HostSettings<'a> {
             ack_interval: settings.ack_interval,
             retransmission_timeout: settings.retransmission_timeout,
             pause_response: settings.pause_response.at(link_rate),
+            pauses_until_resume: self.scenario.switch.pause_lasts == PauseLasts::UntilResume,
             queues: self.queues(),
             names_queues: self.obeys_queue_pauses(),
             obeys_flow_pauses: self.scenario.switch.pauses_flows() && settings.flow_pauses,
@@ -68,6 +69,19 @@ impl<'a> HostSettings<'a> {
             scheduler: settings.scheduler(),
             sends_remaining: self.scenario.switch.scheduler == (scenario::Scheduler::Srf {}),
         }
+    }
+
+    /// The host of a simulator that stands in for this one.
+    pub fn simulated(&self, host: HostId) -> Option<ns3::Host> {
+        let settings = self.scenario.host.ns3?;
+        let link = ns3::HostLink {
+            address: FIRST_HOST_ADDRESS + host.0,
+            rate: self.link_rate(host),
+            payload: self.scenario.host.payload.0.try_into().expect("at most 3072 bytes"),
+            lengths: self.scenario.frames.lengths(),
+            ack_queue: Priority::new(self.scenario.host.ack_queue.map_or(0, |queue| queue.0)),
+        };
+        Some(ns3::Host::new(settings, link))
     }
 
     /// True if hosts pause single flow queues when switches pause these.

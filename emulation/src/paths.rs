@@ -1,6 +1,7 @@
 //! The completion time of a flow without other traffic, and its inputs.
 
 use scenario::{Scenario, Transport};
+use topology::{Fabric, WireId};
 use units::Picos;
 use workload::Flow;
 
@@ -27,13 +28,12 @@ pub fn frames_of(scenario: &Scenario, transport: &Transport) -> (Frames, u32) {
     }
 }
 
-/// The nodes that a flow's data crosses, with `>` between them.
-pub fn nodes(scenario: &Scenario, flow: &Flow) -> String {
-    let fabric = scenario.fabric();
+/// The nodes that a flow's data crosses by these wires, with `>` between them.
+pub fn nodes(fabric: &Fabric, flow: &Flow, wires: &[WireId]) -> String {
     let mut path = fabric.host(flow.source).name.clone();
-    for wire in scenario.path_of(flow).0 {
+    for wire in wires {
         path.push('>');
-        path.push_str(&fabric.node(fabric.wire(wire).to).name);
+        path.push_str(&fabric.node(fabric.wire(*wire).to).name);
     }
     path
 }

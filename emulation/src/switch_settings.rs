@@ -10,9 +10,10 @@ use fabric_core::queue::{
     FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
 };
 use fabric_core::scheme::{Configure, Scheme, SchemeSettings, Selected};
+use fabric_core::wire::pfc::quantum_duration;
 use scenario::{
-    Ecn, FlowQueues, Lossy, MarkAt, PrivateFill, ResumeTest, Scenario, Threshold, ThresholdUpdate,
-    Watchdog, WatchdogAction,
+    Ecn, FlowQueues, Lossy, MarkAt, Numbers, PauseLasts, PrivateFill, ResumeTest, Scenario,
+    Threshold, ThresholdUpdate, Watchdog, WatchdogAction,
 };
 use switch_user::control_plane::{Marking, PortSettings, next_hops_for};
 use switch_user::policy_table::PolicyTable;
@@ -21,11 +22,14 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use switch_user::watchdog::WatchdogConfig;
 use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::random::mix;
 
 use crate::mac_addresses::{mac_address, port_number};
 
+/// Duration of a pause that lasts until its RESUME, and time of a refresh that never comes: longer than any run.
+const ENDLESS: Picos = Picos(1 << 62);
+const _: () = assert!(ENDLESS.0 / 64 > scenario::MAX_DURATION.0);
 /// Interface index of a switch's port 0: index 1 is the loopback.
 pub const FIRST_INTERFACE: u32 = 2;
 
@@ -36,6 +40,8 @@ pub fn policy(scenario: &Scenario) -> Policy {
         (ThresholdUpdate::PerPacket, _) => computed_threshold(scenario),
     };
     let marking = match &scenario.switch.ecn {
+        // The driver of the switches decides, in the order of all their events.
+        _ if scenario.numbers == Numbers::Mrg32k3a => MarkingScheme::Off,
         None => MarkingScheme::Off,
         Some(ecn) => match ecn.mark_at {
             MarkAt::Enqueue => MarkingScheme::AtEnqueue,
@@ -243,6 +249,10 @@ pub fn configure(
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),
+                quantum: match settings.pause_lasts {
+                    PauseLasts::Quanta => quantum_duration(wire.rate, 1),
+                    PauseLasts::UntilResume => Picos(ENDLESS.0 / u64::from(settings.pause_quanta)),
+                },
                 address: mac_address(fabric, wire.from, wire.from_port),
                 peer_address: mac_address(fabric, wire.to, wire.to_port),
             }
@@ -269,7 +279,12 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
             address: mac_address(fabric, wire.from, wire.from_port),
             rate: wire.rate,
             response: scenario.pause_response_ns(wire.from, wire.rate),
-            refresh_period: settings.pause_refresh.period(settings.pause_quanta, wire.rate),
+            refresh_period: match settings.pause_lasts {
+                PauseLasts::Quanta => {
+                    settings.pause_refresh.period(settings.pause_quanta, wire.rate)
+                }
+                PauseLasts::UntilResume => ENDLESS,
+            },
             headroom,
         }
     };
@@ -281,6 +296,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
+        sends_superseded: settings.pause_lasts == PauseLasts::UntilResume,
         device_queue: settings.device_queue.map(|packets| packets as usize),
         watchdog: settings.watchdog.map(|watchdog| {
             let Watchdog { detection_time, restoration_time, poll_interval, .. } = watchdog;
@@ -297,6 +313,18 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
 /// alpha of a port; zeros if thresholds are fixed.
 fn alpha(threshold: &Threshold, rate: BitsPerSecond) -> [u32; 2] {
     threshold.alpha(rate).map_or([0, 1], |alpha| [alpha.numerator, alpha.denominator])
+}
+
+/// Marking at each port of each switch; empty without marks.
+pub(crate) fn marks(scenario: &Scenario) -> Vec<Vec<Marking>> {
+    let fabric = scenario.fabric();
+    let of_switch = |switch| {
+        let ecn = scenario.switch_at(switch).ecn.as_ref()?;
+        let ports = fabric.switch(switch).ports.iter();
+        Some(ports.map(|&wire| marking(ecn, fabric.wire(wire).rate)).collect())
+    };
+    let switches = (0..fabric.switch_count()).map(SwitchId).map(of_switch);
+    switches.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Marking rule of a port.

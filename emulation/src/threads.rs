@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::thread;
 
-use scenario::{DatapathKind, Scenario};
+use scenario::{DatapathKind, Order, Scenario};
 
 use crate::engine::{ThreadUse, load};
 
@@ -49,6 +49,9 @@ impl Threads {
     pub const ONE: Self = Self::Exactly(NonZeroUsize::MIN);
 
     pub(crate) fn for_a_run(self, scenario: &Scenario) -> ThreadUse {
+        if scenario.order == Order::Insertion {
+            return ThreadUse::ONE;
+        }
         match self {
             Self::Exactly(threads) => ThreadUse { most: threads.get(), least_frames: 0 },
             Self::Auto => {

@@ -1,6 +1,7 @@
 //! Time that frames take on a wire.
 
-use scenario::Scenario;
+use host_agent::ns3::time::transmission;
+use scenario::{Scenario, TimeOfFrames};
 use topology::Wire;
 use units::{BitsPerSecond, FrameTime, Picos};
 
@@ -19,8 +20,10 @@ pub struct Timing {
     pub delay: Picos,
     /// Line rate.
     pub rate: BitsPerSecond,
-    /// Picoseconds per byte at this rate; zero if that is not a whole number.
+    /// Picoseconds per byte at this rate; zero if that is not a whole number, or has no effect.
     byte: u32,
+    /// True if times are doubles that are cut.
+    doubles: bool,
     /// Computes how long frames occupy the port.
     frame_time: FrameTime,
 }
@@ -29,13 +32,16 @@ impl Timing {
     /// The timing of `wire`.
     pub fn new(wire: &Wire, scenario: &Scenario) -> Self {
         let (delay, rate, frame_time) = (wire.delay, wire.rate, scenario.frame_time());
-        Self { delay, rate, byte: byte_at(rate), frame_time }
+        let doubles = scenario.frames.time == TimeOfFrames::TruncatedDoubles;
+        let byte = if doubles { 0 } else { byte_at(rate) };
+        Self { delay, rate, byte, doubles, frame_time }
     }
 
     /// The timing at another rate of the port.
     #[must_use]
     pub fn at(self, rate: BitsPerSecond) -> Self {
-        Self { rate, byte: byte_at(rate), ..self }
+        let byte = if self.doubles { 0 } else { byte_at(rate) };
+        Self { rate, byte, ..self }
     }
 
     /// Bytes on the wire of a frame of `length` bytes.
@@ -50,11 +56,19 @@ impl Timing {
         let bytes = self.on_the_wire(length);
         // A division would be most of the work of a transmission. The usual rates need only a product.
         let exact = if self.byte == 0 {
-            self.rate.serialise(bytes)
+            self.serialise_slowly(bytes)
         } else {
             Picos(bytes * u64::from(self.byte))
         };
         self.frame_time.rounded(exact)
+    }
+
+    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as doubles.
+    fn serialise_slowly(&self, bytes: u64) -> Picos {
+        if self.doubles {
+            return Picos::from_nanos(transmission(bytes, self.rate));
+        }
+        self.rate.serialise(bytes)
     }
 
     /// Beginning of the transmission of a frame of `length` bytes whose last bit arrives at `arrival`.

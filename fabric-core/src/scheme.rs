@@ -47,6 +47,7 @@ macro_rules! schemes {
                 5 = pfc_family::PfcFamily,
                 6 = gfc::Gfc,
                 7 = ofc::Ofc,
+                8 = pfc_reached::PfcReached,
             ]
             $($others)*
         }
@@ -66,6 +67,7 @@ pub mod ofc;
 pub mod oversubscribed;
 pub mod pfc;
 pub mod pfc_family;
+pub mod pfc_reached;
 #[cfg(test)]
 mod refused;
 mod selected;

@@ -272,6 +272,7 @@ fn config() -> HostConfig {
         names_queues: false,
         keeps_incast_queue: false,
         obeys_flow_pauses: false,
+        pauses_until_resume: false,
         obeys_rates: true,
         scheduler: host_agent::Scheduler::RoundRobin,
         sends_remaining: false,

@@ -10,7 +10,7 @@ use scenario::Scenario;
 
 use crate::scenario::{holds, refusal_is_a_sentence};
 use import::Source;
-use import::ns3::{Arguments, Simulator, import_texts};
+use import::ns3::{Arguments, Options, Simulator, import_texts};
 
 use crate::seeds::Seeds;
 
@@ -55,6 +55,7 @@ pub fn seeds() -> Seeds {
         input([&config("ACK_HIGH_PRIO 0", "ACK_HIGH_PRIO 1"), TOPOLOGY, FLOWS, "y"]),
         of(CONWEAVE, "conweave"),
         of([&irn, CONWEAVE[1], CONWEAVE[2]], "conweave"),
+        of([CONFIG, TOPOLOGY, FLOWS], "hpcc-without-dialect"),
         of(DATACENTER, "ns3-datacenter"),
         of(DATACENTER, "ns3-datacenter delayWien=true"),
         of(DATACENTER, "ns3-datacenter algorithm=8 windowCheck=true"),
@@ -71,7 +72,8 @@ pub fn check(input: &[u8]) {
     let mut parts = text.split(APART);
     let mut part = || parts.next().unwrap_or_default();
     let (config, topology, flows, stem) = (part(), part(), part(), part());
-    let Some((simulator, arguments)) = simulator(part()) else { return };
+    let Some((simulator, arguments, own_rules)) = simulator(part()) else { return };
+    let options = Options { lenient: true, own_rules };
     // A stem is the end of a path.
     if stem.is_empty() || stem.contains(['/', '\0']) {
         return;
@@ -80,7 +82,7 @@ pub fn check(input: &[u8]) {
     let flows = Source::new("flow.txt", flows);
     // The scenario has the name of the config.
     let config = Source::new(&format!("{stem}.txt"), config);
-    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem, true) {
+    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem, options) {
         Ok(imported) => imported,
         Err(error) => return refusal_is_a_sentence(&error),
     };
@@ -110,15 +112,16 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// A simulator and its arguments by their names, if they are right.
-fn simulator(text: &str) -> Option<(Simulator, Arguments)> {
+/// A simulator and its arguments by their names, if they are right, and true for xoff's own rules.
+fn simulator(text: &str) -> Option<(Simulator, Arguments, bool)> {
     let mut words = text.split_whitespace().map(str::to_owned);
-    let simulator = match words.next().as_deref() {
-        None | Some("hpcc") => Simulator::Hpcc,
+    let name = words.next();
+    let simulator = match name.as_deref() {
+        None | Some("hpcc" | "hpcc-without-dialect") => Simulator::Hpcc,
         Some("conweave") => Simulator::ConWeave,
         Some("ns3-datacenter") => Simulator::Ns3Datacenter,
         Some(_) => return None,
     };
     let arguments = Arguments::parse(simulator, &words.collect::<Vec<_>>()).ok()?;
-    Some((simulator, arguments))
+    Some((simulator, arguments, name.as_deref() == Some("hpcc-without-dialect")))
 }

@@ -34,12 +34,15 @@ pub const fn data_frame(payload: Bytes, reth: bool, telemetry_hops: u8) -> Bytes
 /// Accounted frame lengths, on wires and in buffers. `None` accounts the frame's own length, without FCS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameLengths {
-    /// Headers of a packet with payload. A packet counts at least 60 B, the length for which switches have descriptors.
+    /// Headers of a packet with payload. A packet counts at least 60 B, the length for which switches have descriptors,
+    /// unless `shortest` is less.
     pub data_headers: Option<u16>,
     /// A packet without payload.
     pub ack: Option<u16>,
     /// A frame between neighbours, be it hop control or link delay.
     pub hop_control: Option<u16>,
+    /// Shortest packet with payload, if `data_headers` is set; 60 B if `None`.
+    pub shortest: Option<u16>,
 }
 
 impl FrameLengths {
@@ -47,7 +50,10 @@ impl FrameLengths {
     #[inline]
     pub fn packet(self, payload: u64, own: u64) -> u64 {
         let counted = if payload > 0 {
-            self.data_headers.map(|headers| (payload + u64::from(headers)).max(MIN_FRAME))
+            self.data_headers.map(|headers| {
+                let shortest = self.shortest.map_or(MIN_FRAME, u64::from);
+                (payload + u64::from(headers)).max(shortest)
+            })
         } else {
             self.ack.map(u64::from)
         };
@@ -80,7 +86,12 @@ mod tests {
             (1058, 62, 60)
         );
         assert_eq!(own.shortest(), 60);
-        let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
+        let lengths = FrameLengths {
+            data_headers: Some(48),
+            ack: Some(60),
+            hop_control: Some(43),
+            shortest: None,
+        };
         assert_eq!(
             (lengths.packet(1000, 1074), lengths.packet(0, 62), lengths.hop_control(60)),
             (1048, 60, 43)

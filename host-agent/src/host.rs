@@ -112,7 +112,8 @@ impl Host {
             config,
             transports: transports.iter().map(fresh).collect(),
             nic: Nic::new(
-                PauseTimers::new(config.link_rate, config.pause_response, config.queues),
+                PauseTimers::new(config.link_rate, config.pause_response, config.queues)
+                    .lasting(config.pause_time()),
                 config.ack_queue,
                 config.scheduler,
             ),

@@ -26,6 +26,7 @@ mod flow_trace;
 pub mod frame_length;
 mod host;
 mod nic;
+pub mod ns3;
 mod packet_set;
 mod pause;
 mod queue_pair_table;

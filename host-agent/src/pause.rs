@@ -1,13 +1,16 @@
 //! Pauses that a NIC obeys, by queue: the receiver's side of PFC (IEEE 802.1Qbb, 36.2), of pauses of single queues and
 //! of rates (`fabric_core::wire::hop_control`).
 
+mod queue_pause;
+
 use fabric_core::hop_control::{ClassPauses, LINE_RATE};
 use fabric_core::map_abi::PRIORITIES;
-use fabric_core::pause_state::PauseWindow;
 use fabric_core::priority::{self, Priority};
 use fabric_core::queue::{QueueId, QueueRange, QueueRanges, QueueSet, places};
 use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, Picos};
+
+use queue_pause::QueuePause;
 
 /// The effect of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,50 +21,6 @@ pub enum PauseOutcome {
     Resumed,
     /// Ignored, because the frame names no class, or no queue that the NIC has.
     Nothing,
-}
-
-/// Pauses and gap of one queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct QueuePause {
-    /// The latest end of the pauses and the gap. For a queue that nothing stops, nothing else is read.
-    until: Picos,
-    /// End of the gap that the neighbour's rate requires.
-    gap: Picos,
-    /// The pause of its class.
-    class: PauseWindow<Picos>,
-    /// The pause of the queue itself, which does not expire.
-    queue: PauseWindow<Picos>,
-}
-
-impl QueuePause {
-    /// Changes one of the pauses.
-    fn update(&mut self, change: impl FnOnce(&mut Self)) {
-        change(self);
-        self.until = self.class.until.max(self.queue.until).max(self.gap);
-    }
-
-    #[inline]
-    fn forbids(&self, start: Picos) -> bool {
-        start < self.until
-            && (start < self.gap || self.class.forbids(start) || self.queue.forbids(start))
-    }
-
-    /// The first instant from `from` on at which neither pause holds and the gap is over.
-    #[inline]
-    fn open_from(&self, from: Picos) -> Picos {
-        if from >= self.until {
-            return from;
-        }
-        self.open_by_pauses(from.max(self.gap))
-    }
-
-    /// First instant from `from` on at which neither pause holds, whatever the gap.
-    #[inline]
-    fn open_by_pauses(&self, from: Picos) -> Picos {
-        let end_of =
-            |pause: &PauseWindow<_>, from| if pause.forbids(from) { pause.until } else { from };
-        end_of(&self.queue, end_of(&self.class, from))
-    }
 }
 
 /// The rate at which the neighbour takes one priority, and the last packet of it (GFC).
@@ -92,6 +51,7 @@ impl Pace {
 #[derive(Debug)]
 pub struct PauseTimers {
     link_rate: BitsPerSecond,
+    lasts: fn(BitsPerSecond, u16) -> Picos,
     response: Picos,
     queues: QueueRanges,
     /// By [`QueueId::place`].
@@ -112,7 +72,13 @@ impl PauseTimers {
             taken = taken.or(range.queues());
         }
         let pauses = vec![QueuePause::default(); places(&queues)].into_boxed_slice();
-        Self { link_rate, response, queues, pauses, paces: [Pace::default(); PRIORITIES] }
+        let paces = [Pace::default(); PRIORITIES];
+        Self { link_rate, lasts: quantum_duration, response, queues, pauses, paces }
+    }
+
+    /// Sets the time of a pause at the link's rate, by its quanta.
+    pub fn lasting(self, lasts: fn(BitsPerSecond, u16) -> Picos) -> Self {
+        Self { lasts, ..self }
     }
 
     /// Entries of a table with one for each queue, by [`QueueId::place`].
@@ -143,7 +109,7 @@ impl PauseTimers {
     pub fn receive(&mut self, now: Picos, pauses: &ClassPauses) -> PauseOutcome {
         for priority in priority::in_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
-            let until = now + quantum_duration(self.link_rate, quanta);
+            let until = now + (self.lasts)(self.link_rate, quanta);
             for queue in self.queues[priority.index()].queues().iter() {
                 self.pauses[queue.place()].update(|pause| match quanta {
                     0 => pause.class.resume(now),

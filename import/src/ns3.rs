@@ -8,6 +8,7 @@ mod arguments;
 mod buffers;
 mod config;
 mod control;
+mod dialect;
 mod flows;
 mod instant;
 mod keys;
@@ -46,22 +47,31 @@ pub struct Imported {
     pub remarks: Remarks,
 }
 
+/// Choices of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// True to accept configs with keys that the simulator does not have.
+    pub lenient: bool,
+    /// True for xoff's own rules where a dialect would follow the simulator's.
+    pub own_rules: bool,
+}
+
 /// Number of parent folders in which the files that a config names are searched for. A config that `ConWeave`'s
 /// `run.py` has made is three below the folder from which the simulator is run.
 const FOLDERS_ABOVE: usize = 4;
 
 /// Imports a config file, or the only one in a folder, with the files that it names. `stem` begins the names of flow
-/// lists. A `lenient` import accepts configs with keys that the simulator does not have.
+/// lists.
 pub fn import(
     simulator: Simulator,
     arguments: Arguments,
     path: &Path,
     stem: &str,
-    lenient: bool,
+    options: Options,
 ) -> Result<Imported, ScenarioError> {
     let config_path = config_file(path)?;
     let source = Source::read(&config_path, "config file")?;
-    let config = Config::parse(simulator, arguments, source, lenient)?;
+    let config = Config::parse(simulator, arguments, source, options)?;
     let named = |key| {
         let word = config.word(key)?;
         let found = find(&config_path, word.text);
@@ -86,10 +96,10 @@ pub fn import_texts(
     topology: &Source,
     flows: &Source,
     stem: &str,
-    lenient: bool,
+    options: Options,
 ) -> Result<Imported, ScenarioError> {
     let traits = simulator.traits();
-    let config = Config::parse(simulator, arguments, config, lenient)?;
+    let config = Config::parse(simulator, arguments, config, options)?;
     let topology = Topology::parse(topology, traits)?;
     let flows = Flows::parse(flows, &topology, traits)?;
     join(&config, &topology, &flows, stem)

@@ -27,7 +27,7 @@ pub const FCT_FILE: &str = "fct.txt";
 /// Name of the file of pauses.
 pub const PFC_FILE: &str = "pfc.txt";
 /// The first UDP source port of each pair of hosts.
-const FIRST_SOURCE_PORT: u16 = 10_000;
+pub const FIRST_SOURCE_PORT: u16 = 10_000;
 /// Destination port of flows whose label has no port assigned: the simulator's analysis takes 100 for ordinary flows
 /// and 200 for incasts.
 pub const DESTINATION_PORT: u16 = 100;

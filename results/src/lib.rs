@@ -88,8 +88,8 @@ pub use flow_statistics::{FctSummary, FlowStatistics, LabelSummary, SlowdownSumm
 pub use flow_table::{FlowTable, FlowTables, FlowTablesRow, TableRows};
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use hpcc::{
-    DESTINATION_PORT, FCT_FILE, FctLine, FlowStart, HpccNode, HpccOptions, PFC_FILE, PfcLine,
-    QueueLengths, QueueSampling, SourcePorts, read_fct, read_pfc,
+    DESTINATION_PORT, FCT_FILE, FIRST_SOURCE_PORT, FctLine, FlowStart, HpccNode, HpccOptions,
+    PFC_FILE, PfcLine, QueueLengths, QueueSampling, SourcePorts, read_fct, read_pfc,
 };
 pub use link_bytes::LinkBytes;
 pub use link_delay::LinkDelayRange;

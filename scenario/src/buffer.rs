@@ -10,7 +10,7 @@ use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use super::document::Document;
 use super::quantity::display;
 use super::report::ScenarioError;
-use super::{PauseResponse, Scenario, Threshold, Transport};
+use super::{Order, PauseResponse, Reserves, Scenario, Threshold, Transport};
 
 /// Length of a hop control frame, without FCS.
 const HOP_CONTROL: u32 = 60;
@@ -35,11 +35,13 @@ pub struct BufferPools {
 
 impl Scenario {
     /// Response time to a PAUSE of a node's port with this rate, as in tables and results. At least 1 ns for a switch:
-    /// within the nanosecond in which the PAUSE arrives, its auditor cannot determine whether a frame began before it.
+    /// within the nanosecond in which the PAUSE arrives, its auditor cannot determine whether a frame began before it,
+    /// unless events run in the order of their insertion.
     pub fn pause_response_ns(&self, node: NodeId, rate: BitsPerSecond) -> Nanos {
         let response = self.pause_response(node).at(rate).to_nanos_ceil();
         match self.fabric.node(node).kind {
-            NodeKind::Switch(_) => response.max(Nanos(1)),
+            NodeKind::Switch(_) if self.order == Order::Nodes => response.max(Nanos(1)),
+            NodeKind::Switch(_) => response,
             NodeKind::Host(_) => response,
         }
     }
@@ -106,9 +108,13 @@ impl Scenario {
         let largest = by_port.iter().max().copied().unwrap_or_default();
         let of_unlinked = Bytes(largest.0.saturating_mul(unlinked));
         let phi = by_port.iter().copied().chain([of_unlinked]);
-        let all = self.switch.scheme.total_headroom(phi, queues);
+        let reserved = match self.switch.reserves {
+            Reserves::Queues => queues,
+            Reserves::Ports => queues.min(1),
+        };
+        let all = self.switch.scheme.total_headroom(phi, reserved);
         let private =
-            self.switch_at(switch).private_per_queue.0.saturating_mul(port_count * queues);
+            self.switch_at(switch).private_per_queue.0.saturating_mul(port_count * reserved);
         (by_port, all, Bytes(private))
     }
 

@@ -32,8 +32,13 @@ pub struct Frames {
     #[serde(skip_serializing_if = "Option::is_none")]
     hop_control: Option<Bytes>,
     /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
-    /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. Default "exact".
+    /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. "truncated-doubles": a double in
+    /// seconds, then a fixed-point number, both cut, as in ns-3.18: rounded down, and whole nanoseconds mostly one short;
+    /// gaps of xoff's own hosts are rounded down. Default "exact".
     pub time: TimeOfFrames,
+    /// Minimum length of a packet with payload, "1B" to "60B", where `data_headers` is set. Default "60B", Ethernet's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shortest: Option<Bytes>,
 }
 
 /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets.
@@ -45,6 +50,8 @@ pub enum TimeOfFrames {
     Exact,
     /// A nanosecond: times are rounded down, to at least one.
     WholeNanoseconds,
+    /// A nanosecond: doubles are cut.
+    TruncatedDoubles,
 }
 
 impl Frames {
@@ -57,6 +64,7 @@ impl Frames {
             data_headers: length(self.data_headers),
             ack: length(self.ack),
             hop_control: length(self.hop_control),
+            shortest: length(self.shortest),
         }
     }
 
@@ -73,7 +81,13 @@ impl Frames {
                 return Err(document.error(&format!("frames.{key}"), &title, &help));
             }
         }
-        Ok(())
+        match self.shortest {
+            Some(size) if !(1..=MIN_ACK).contains(&size.0) => {
+                let title = format!("a shortest packet of {}", quantity::display(size));
+                Err(document.error("frames.shortest", &title, "write \"1B\" to \"60B\""))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -98,7 +112,12 @@ mod tests {
         let sets = ["frames.data_headers=48B", "frames.ack=60B", "frames.hop_control=43B"];
         let configured =
             scenario(&[&sets[..], &["frames.time=whole-nanoseconds"]].concat()).unwrap();
-        let lengths = FrameLengths { data_headers: Some(48), ack: Some(60), hop_control: Some(43) };
+        let lengths = FrameLengths {
+            data_headers: Some(48),
+            ack: Some(60),
+            hop_control: Some(43),
+            shortest: None,
+        };
         assert_eq!(configured.frames.lengths(), lengths);
         assert_eq!(configured.frames.time, TimeOfFrames::WholeNanoseconds);
         assert_eq!(

@@ -64,6 +64,10 @@ pub struct Host<T = Transport> {
     /// "dwrr".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scheduler: Option<NicScheduler>,
+    /// Hosts of HPCC's simulator (ns-3) in place of xoff's own. Needs `order = "insertion"`. Default: none.
+    #[schemars(skip_serializing_if = "in_words")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ns3: Option<host_agent::ns3::Settings>,
     /// Transport of flows. Default: kind "roce-rc" with its defaults, which include DCQCN with the profile "hpcc".
     #[schemars(skip_serializing_if = "in_words")]
     pub transport: T,
@@ -83,6 +87,7 @@ impl<T: Default> Default for Host<T> {
             queue_pauses: true,
             flow_pauses: true,
             scheduler: None,
+            ns3: None,
             transport: T::default(),
         }
     }
@@ -135,6 +140,7 @@ impl Host<TransportKeys> {
             queue_pauses: self.queue_pauses,
             flow_pauses: self.flow_pauses,
             scheduler: Some(self.scheduler.unwrap_or(usual_at(switch))),
+            ns3: self.ns3,
             transport,
         })
     }

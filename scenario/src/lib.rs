@@ -19,6 +19,7 @@ mod capture;
 mod datapath;
 mod default_kinds;
 mod deserializer;
+mod dialect;
 mod disk;
 pub mod document;
 mod ecn;
@@ -88,6 +89,7 @@ use units::{FrameTime, Picos, ratio, refusal};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
+pub use dialect::{Dialect, Ecmp, NextHops, Numbers, Order};
 pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};
@@ -113,7 +115,7 @@ pub use omitted::Omitted;
 pub use on_demand::{MAX_LIFE, ON_DEMAND};
 pub use outage::{Flap, Outage, Span};
 pub use pairs::PairChoice;
-pub use pause::{PauseRefresh, PauseResponse, ResumeTest};
+pub use pause::{PauseLasts, PauseRefresh, PauseResponse, ResumeTest};
 pub use priority::{AckPriority, OptionalPriority, Priorities, Priority};
 pub use queries::{QueryRate, Total};
 pub use reliability::{Reliability, SelectiveRepeat};
@@ -131,7 +133,7 @@ pub use shape::{Link, LinkSpeed, Shape};
 pub use sizes::{LengthText, Sizes};
 pub use split_flows::Group;
 pub use storm::Storm;
-pub use switch::{PrivateFill, Scheduler, Switch};
+pub use switch::{PrivateFill, Reserves, Scheduler, Switch};
 pub use switches::SwitchesEntry;
 pub use telemetry::TelemetrySteps;
 pub use threshold::{AlphaOfRate, Dt, Threshold};
@@ -143,6 +145,7 @@ pub use units::refusal::Refusal;
 pub use watchdog::{Watchdog, WatchdogAction};
 pub use workload::{Flow, FlowStream, Length, PriorityChoice, Source};
 
+use dialect::is_default;
 use document::{Document, DocumentKind, Settings};
 use flow_routes::FlowRoutes;
 use flows::NeedsFlows;
@@ -162,6 +165,15 @@ pub type ReadFile<'a> = dyn Fn(&Path) -> io::Result<String> + 'a;
 pub struct Scenario {
     /// Name of the run: 1 to 64 letters, digits, `-`, `_` and `.`.
     pub name: String,
+    /// Simulator whose rules the run follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// Order of events at one instant.
+    #[serde(skip_serializing_if = "is_default")]
+    pub order: Order,
+    /// Source of random numbers for marks and losses.
+    #[serde(skip_serializing_if = "is_default")]
+    pub numbers: Numbers,
     /// Seed of all randomness of the run.
     pub seed: u64,
     /// Emulated time at which the run ends if flows are not done before.
@@ -325,14 +337,22 @@ impl Scenario {
 
     /// Returns the scenario as a file with all defaults, which loads into an equal scenario.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario is a table of texts, numbers, lists and tables")
+        let text = match self.dialect {
+            None => toml::to_string(self),
+            // With a dialect, a key that is left out has the dialect's value.
+            Some(_) => toml::Table::try_from(self).and_then(|mut table| {
+                self.name_dialects_keys(&mut table);
+                toml::to_string(&table)
+            }),
+        };
+        text.expect("a scenario is a table of texts, numbers, lists and tables")
     }
 
     /// Returns the rule that gives the time for which frames occupy ports.
     pub fn frame_time(&self) -> FrameTime {
         FrameTime {
             overhead: self.switch.wire_overhead.0,
-            whole_nanos: self.frames.time == TimeOfFrames::WholeNanoseconds,
+            whole_nanos: self.frames.time != TimeOfFrames::Exact,
         }
     }
 

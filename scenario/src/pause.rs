@@ -169,6 +169,17 @@ impl JsonSchema for PauseRefresh {
     }
 }
 
+/// End of a received pause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PauseLasts {
+    /// The end of its quanta, unless another frame comes before.
+    #[default]
+    Quanta,
+    /// A RESUME.
+    UntilResume,
+}
+
 /// Events at which a paused queue is compared with `X_on`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -11,6 +11,7 @@ use workload::MaterialisedFlows;
 
 use crate::capture::Capture;
 use crate::datapath::Datapath;
+use crate::dialect::{Dialect, Numbers, Order};
 use crate::document::Document;
 use crate::fault::FaultPlace;
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
@@ -33,6 +34,22 @@ use crate::{
 pub struct ScenarioKeys {
     /// Name of the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without its extension.
     pub name: Option<String>,
+    /// Simulator whose rules the run follows, so that its results are the simulator's. "hpcc-ns3": HPCC's simulator. Sets
+    /// the keys that the file does not set: `datapath.kind`, `order`, `numbers`, `frames.time`, `frames.shortest`,
+    /// `switch.ecmp`, `switch.scheme`, `switch.pause_lasts`, `switch.reserves`, `switch.scheduler` and `host.ns3`.
+    /// Default: none; the rules are xoff's own.
+    pub dialect: Option<Dialect>,
+    /// Order of events at one instant. "nodes": by node and port, so that nodes run on several threads. "insertion": in
+    /// the order in which other events have caused them, as in ns-3. Runs on one thread, in memory, and needs
+    /// `host.ns3`. Default "nodes".
+    #[serde(default)]
+    pub order: Order,
+    /// Source of random numbers for marks and losses. "seed": generators of each switch and wire, from `seed`.
+    /// "mrg32k3a": streams of one generator in the order of events, as in ns-3. `seed` has no effect on them, and PFC
+    /// frames use numbers up. A loss that covers some links only is a link's own, and one of all links is common to the
+    /// others. Needs `order = "insertion"`. Default "seed".
+    #[serde(default)]
+    pub numbers: Numbers,
     /// Seed of all randomness of the run, from 0 up. Default 1.
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
@@ -119,6 +136,9 @@ impl ScenarioKeys {
         needs_flows: NeedsFlows,
     ) -> Result<Scenario, ScenarioError> {
         self.check_bounds(document)?;
+        if let Some(dialect) = self.dialect {
+            dialect.apply(&mut self, document);
+        }
         let mut fabric = self.topology.complete(document)?;
         let shape = self.topology;
         let routes = ResolvedRoutes::new(&self.routes, &shape, &fabric, document)?;
@@ -168,6 +188,9 @@ impl ScenarioKeys {
         }
         let mut scenario = Scenario {
             name,
+            dialect: self.dialect,
+            order: self.order,
+            numbers: self.numbers,
             seed: self.seed,
             duration,
             stop: self.stop,
@@ -199,6 +222,7 @@ impl ScenarioKeys {
             let workload = topology::in_32_bits(*workload);
             paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;
         }
+        scenario.check_dialect(document)?;
         scenario.transports.check(&scenario, document)?;
         scenario.check_pauses(document)?;
         scenario.longest_round_trip = scenario.find_longest_round_trip();

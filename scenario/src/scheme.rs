@@ -20,6 +20,7 @@ mod old_keys;
 mod oversubscribed;
 mod pause_rule;
 mod pfc;
+mod pfc_reached;
 mod power_of_two;
 mod spfc;
 
@@ -49,6 +50,7 @@ pub use dsh::{Dsh, Estimation};
 pub use ofc::{FlowPauses, Ofc};
 pub(super) use old_keys::OldKeys;
 pub use pause_rule::MeanOf;
+pub(super) use pfc_reached::PfcReached;
 pub use power_of_two::{LeftShift, RightShift};
 pub use spfc::{Spfc, StateOf, Victims};
 
@@ -58,6 +60,7 @@ macro_rules! kinds {
         $macro! {
             [
                 "pfc" = Pfc,
+                "pfc-reached" = PfcReached,
                 "oversubscribed" = Oversubscribed,
                 "dsh" = Dsh,
                 "bfc" = Bfc,

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{BitsPerSecond, Bytes, Picos};
 
+use super::dialect::{Numbers, Order};
 use super::document::{Document, DocumentKind, Settings};
 use super::flows::NeedsFlows;
 use super::host::Host;
@@ -228,6 +229,9 @@ fn scenario_of(
     host: Host<TransportKeys>,
 ) -> ScenarioKeys {
     ScenarioKeys {
+        dialect: None,
+        order: Order::default(),
+        numbers: Numbers::default(),
         name: Some("standalone".to_owned()),
         seed,
         duration: crate::scenario_keys::default_duration(),

@@ -12,13 +12,14 @@ use units::refusal::Refusal;
 use units::{BitsPerSecond, Bytes};
 
 use super::buffer_size::BufferSize;
+use super::dialect::{Ecmp, NextHops, is_default};
 use super::document::Document;
 use super::ecn::Ecn;
 use super::flow_queues::{self, FlowQueues};
 use super::headroom::Headroom;
 use super::kind::by_kind;
 use super::lossy::Lossy;
-use super::pause::{PauseRefresh, PauseResponse, ResumeTest};
+use super::pause::{PauseLasts, PauseRefresh, PauseResponse, ResumeTest};
 use super::priority::{OptionalPriority, Priorities};
 use super::quantity;
 use super::report::ScenarioError;
@@ -94,6 +95,17 @@ pub enum PrivateFill {
     Bytes,
 }
 
+/// Owner of private buffers and headroom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reserves {
+    /// Each lossless ingress queue.
+    #[default]
+    Queues,
+    /// Each port.
+    Ports,
+}
+
 /// Buffer, flow control, marking and scheduling of every switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -116,6 +128,11 @@ pub struct Switch {
     /// buffers are filled to the byte, and the rest of a packet is in the shared pool; a pool also accepts a packet
     /// that just fits, and headroom takes whole packets, as in the HPCC simulator. Default "packets".
     pub private_fill: PrivateFill,
+    /// Owner of the private buffers and headroom that are set aside. "queues": each lossless ingress queue. "ports": each port,
+    /// though each of its queues may use as much, as in the HPCC simulator. With several lossless priorities a switch may
+    /// then hold more than its buffer. Default "queues".
+    #[serde(skip_serializing_if = "is_default")]
+    pub reserves: Reserves,
     /// Priorities that PFC protects, any subset of 0 to 7. All others are lossy. Default `[3]`.
     pub lossless: Priorities,
     /// Scheme of the switches, with its own settings. `threshold` and `headroom` say how much buffer it uses. Default
@@ -154,6 +171,22 @@ pub struct Switch {
     /// Time after which a PAUSE is repeated while congestion lasts, before its quanta expire: a fraction of the pause
     /// time ("1/2") or a time ("100us"). Default "1/2".
     pub pause_refresh: PauseRefresh,
+    /// End of a pause that a switch or NIC has received. "quanta": the end of its quanta. "until-resume": a RESUME only, as in
+    /// the ns-3 simulators. Switches then send each PAUSE once, and send RESUMEs and PAUSEs one after the other, also if
+    /// they wait at a port together. Default "quanta".
+    #[serde(skip_serializing_if = "is_default")]
+    pub pause_lasts: PauseLasts,
+    /// Hash by which ECMP chooses among next hops. "five-tuple": of addresses, protocol and ports, under a seed of each
+    /// switch. "murmur3": MurmurHash3 of the addresses and ports that HPCC's simulator gives flows, under the switch's id
+    /// (`results.hpcc.nodes`), modulo the number of next hops; ACKs are hashed by their own header. Needs `order =
+    /// "insertion"`. Default "five-tuple".
+    #[serde(skip_serializing_if = "is_default")]
+    pub ecmp: Ecmp,
+    /// Order of next hops under `ecmp = "murmur3"`. The simulator searches breadth first from each host, and visits a
+    /// node's neighbours in the order of their addresses in memory. "descending": from the highest id down, as on Linux
+    /// with glibc. "ascending": from the lowest id up. Default "descending".
+    #[serde(skip_serializing_if = "is_default")]
+    pub next_hops: NextHops,
     /// Events at which a paused queue is compared with its RESUME threshold. "refresh": when one of its packets
     /// departs, and each time its PAUSE is due again. "departure": only when one of its packets departs, as in the ns-3
     /// simulators. A queue whose packets all wait behind other pauses then stays paused, even if its threshold has
@@ -191,6 +224,7 @@ impl Default for Switch {
             ports: None,
             private_per_queue: Bytes(3000),
             private_fill: PrivateFill::default(),
+            reserves: Reserves::default(),
             lossless: Priorities(1 << 3),
             scheme: Scheme::default(),
             threshold: Threshold::default(),
@@ -203,6 +237,9 @@ impl Default for Switch {
             lossy: Lossy::default(),
             pause_quanta: u16::MAX,
             pause_refresh: PauseRefresh::default(),
+            pause_lasts: PauseLasts::default(),
+            ecmp: Ecmp::default(),
+            next_hops: NextHops::default(),
             resume_test: ResumeTest::default(),
             pause_response: PauseResponse::Standard,
             watchdog: None,

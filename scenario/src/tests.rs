@@ -1,6 +1,7 @@
 //! Valid and invalid files, with the reports on invalid ones as a user reads them.
 
 mod backpressure;
+mod dialect;
 mod edges;
 mod expect;
 mod faults;

@@ -11,8 +11,7 @@ use fabric_core::policy::Policy;
 use fabric_core::priority;
 use fabric_core::scheme::{Configure, Ingress, Scheme, SchemeSettings, Selected};
 use fabric_core::threshold::shared_free;
-use fabric_core::wire::pfc::quantum_duration;
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use crate::policy_table::PolicyTable;
 use crate::tables::SwitchTables;
@@ -32,6 +31,8 @@ pub struct PortSettings {
     pub marking: Marking,
     /// Max delay until a received PAUSE takes effect.
     pub response: Nanos,
+    /// Duration of a quantum of received PFC frames.
+    pub quantum: Picos,
     /// MAC address of this port.
     pub address: [u8; 6],
     /// MAC address of the neighbour.
@@ -82,7 +83,7 @@ impl SwitchTables {
             row.ecn_kmax_bytes.store(cell(kmax));
             row.ecn_slope_q48.store(slope_q48(kmin.0, kmax.0, pmax_millionths));
             row.response_ns.store(settings.response.0);
-            row.quantum_ps.store(quantum_duration(settings.rate, 1).0);
+            row.quantum_ps.store(settings.quantum.0);
             row.address.store(address_to_u64(settings.address));
             row.peer_address.store(address_to_u64(settings.peer_address));
         }
@@ -234,6 +235,7 @@ pub(crate) mod tests {
             alpha: [1, 16],
             marking: Marking::default(),
             response: Nanos(0),
+            quantum: Picos(5120),
             address: [0; 6],
             peer_address: [0; 6],
         };

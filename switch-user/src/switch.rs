@@ -100,7 +100,7 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         let queues = std::iter::repeat_n(config.queues, config.ports.len());
         Self {
             queues: TrafficManager::new(config.slots, queues),
-            ports: Ports::new(config.ports.len()),
+            ports: Ports::new(config.ports.len(), config.sends_superseded),
             device_queues: config
                 .device_queue
                 .map(|room| DeviceQueues::new(room, config.ports.len()).into()),

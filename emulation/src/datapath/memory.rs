@@ -2,6 +2,7 @@
 
 mod frames;
 mod views;
+mod way_out;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::audit::audit;
@@ -11,6 +12,7 @@ use fabric_core::policy::Policy;
 use fabric_core::queue::QueueId;
 use fabric_core::scheme::{Scheme, Selected};
 use fabric_core::tables::Tables;
+use fabric_core::wire::RocePacket;
 use switch_user::tables::SwitchTables;
 use units::Nanos;
 
@@ -18,6 +20,7 @@ use super::{Crossing, DatapathError, Departing, FrameId, HostArrival, Orders, Wi
 use crate::partition::Partition;
 pub use frames::{MemoryFrame, MemoryFrames};
 use views::{ControlView, LinkDelayView, PacketView};
+use way_out::WayOut;
 
 /// Wires that are function calls: a frame that is sent has arrived at once, and `poll` runs the switch on it.
 #[derive(Debug)]
@@ -99,6 +102,30 @@ impl Wires for MemoryWires {
             }
         }
         frames.set_named(frame, named);
+        Ok(true)
+    }
+
+    fn poll_routed(
+        &mut self,
+        frames: &mut MemoryFrames,
+        crossing: &Crossing,
+        tables: &SwitchTables,
+        frame: FrameId,
+        route: &impl Fn(&RocePacket) -> Option<u16>,
+        outcome: &mut Outcome,
+        orders: &mut Orders,
+    ) -> Result<bool, DatapathError> {
+        let MemoryFrame::Roce(packet) = frames.frame_mut(frame) else {
+            return self.poll_switch(frames, crossing, tables, frame, outcome, orders);
+        };
+        let (tables, port) = (tables.unshared(), u32::from(crossing.ends.to_port));
+        let routed = WayOut::new(tables, route(packet));
+        let send = &mut |order: &Order| orders.push((*order, None));
+        let (length, mac, mut named) =
+            (crossing.length, mac_address(tables, port), QueueId::CONTROL);
+        let mut packet = PacketView { packet, length, mac, named: &mut named };
+        let at = (port, crossing.now.to_nanos());
+        Selected::arrive_to(&mut packet, &routed, &self.policy, at, send, outcome);
         Ok(true)
     }
 

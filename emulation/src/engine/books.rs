@@ -314,7 +314,7 @@ impl<W: Wires> Engine<'_, W> {
                 sent[out.wire.0 as usize] = (out.sent, out.lost);
                 received[inward.wire.0 as usize] = (inward.received, inward.damaged);
             }
-            for (index, port) in part.core.on_their_way() {
+            for (index, port) in part.on_their_way() {
                 flying[part.inward(index, port).wire.0 as usize] += 1;
             }
         }

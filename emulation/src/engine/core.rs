@@ -1,6 +1,7 @@
 //! Shared state of the nodes of a part: frames, wires, frames exchanged with other parts, and the journal.
 
 mod captures;
+mod in_order;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,9 +1,11 @@
 //! Commands to hosts: start and end of flows, at both of their hosts, and PFC storms.
 
+use std::collections::BTreeMap;
+
 use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart, WireLogRecord};
 use scenario::Scenario;
-use topology::{HostId, NodeKind};
+use topology::{HostId, NodeKind, WireId};
 use units::Picos;
 use workload::Flow;
 
@@ -38,21 +40,28 @@ impl<W: Wires> Engine<'_, W> {
     /// Sends a flow to its hosts.
     pub(super) fn start_flow(&mut self, flow: Flow) {
         self.classes |= 1 << flow.priority;
-        let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
-        self.command(flow.destination, flow.start, Command::Open(responder));
-        let trace = self.scenario.results.flow_trace.as_ref();
-        let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
-        self.command(flow.source, flow.start, Command::Start { request, traced });
         let fabric = self.scenario.fabric();
+        let standalone = if let Some(order) = &mut self.parts[0].in_order {
+            let host = self.partition.place(fabric.host_node(flow.source)).index;
+            order.add_flow(self.scenario, &flow, host);
+            order.standalone(self.scenario, &flow)
+        } else {
+            let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
+            self.command(flow.destination, flow.start, Command::Open(responder));
+            let trace = self.scenario.results.flow_trace.as_ref();
+            let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
+            self.command(flow.source, flow.start, Command::Start { request, traced });
+            standalone(self.scenario, &flow)
+        };
         self.recorder.record.flow_started(&FlowStart {
             flow: flow.id,
             label: &flow.label,
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
-            standalone: standalone(self.scenario, &flow),
+            standalone,
         });
         if self.scenario.results.port_queues {
-            let (path, _) = self.scenario.path_of(&flow);
+            let path = self.path_of(&flow);
             let ports = path.iter().map(|&wire| fabric.ends(wire)).filter_map(|ends| {
                 let NodeKind::Switch(switch) = ends.from else { return None };
                 Some((fabric.switch(switch).name.as_str(), ends.from_port))
@@ -67,6 +76,13 @@ impl<W: Wires> Engine<'_, W> {
             self.window_had_flows = true;
         }
         self.active.insert(flow.id, flow);
+    }
+
+    /// The wires that the data of a flow crosses that is under way.
+    fn path_of(&self, flow: &Flow) -> Vec<WireId> {
+        let order = self.parts[0].in_order.as_ref();
+        let path = order.and_then(|order| order.path(self.scenario, flow));
+        path.unwrap_or_else(|| self.scenario.path_of(flow).0)
     }
 
     /// True if a flow starts in the scenario's window and has an end.
@@ -104,11 +120,15 @@ impl<W: Wires> Engine<'_, W> {
         let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
         // Closed in a later window, so that the order of nodes in this window does not matter.
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
-        self.command(flow.destination, at + self.lookahead, close);
+        let path = paths::nodes(self.scenario.fabric(), &flow, &self.path_of(&flow));
+        match &mut self.parts[0].in_order {
+            Some(order) => order.end_flow(number),
+            None => self.command(flow.destination, at + self.lookahead, close),
+        }
         self.flows_completed += 1;
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
         let congested = self.recorder.is_congested(&flow);
-        let row = flow_row(self.scenario, &flow, Some(at), counts);
+        let row = flow_row(self.scenario, &flow, path, Some(at), counts);
         let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
         self.notify_waiter(&row);
@@ -123,13 +143,16 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Records the rows of flows that have not completed.
     pub(super) fn record_unfinished(&mut self) -> Result<(), RunError> {
+        let paths_of: BTreeMap<u32, Vec<WireId>> =
+            self.active.values().map(|flow| (flow.id, self.path_of(flow))).collect();
         for flow in self.active.values() {
             let (request, _) = queue_pairs::queue_pair(self.scenario, flow);
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
-            let sender = &mut self.parts[place.part as usize].hosts[place.index as usize].host;
+            let sender = &mut self.parts[place.part as usize].hosts[place.index as usize];
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
             let congested = self.recorder.is_congested(flow);
-            let row = flow_row(self.scenario, flow, None, counts);
+            let path = paths::nodes(self.scenario.fabric(), flow, &paths_of[&flow.id]);
+            let row = flow_row(self.scenario, flow, path, None, counts);
             self.recorder.add(&FlowRow { congested, ..row })?;
             if self.scenario.results.explain {
                 let logged = WireLogRecord::for_flow(flow.id, flow.start, None);
@@ -140,10 +163,12 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// Row of a flow; `completed` is `None` if it did not complete. The caller adds if the flow was paused.
+/// Row of a flow with the nodes of its path; `completed` is `None` if it did not complete. The caller adds if the flow was
+/// paused.
 pub(super) fn flow_row<'a>(
     scenario: &'a Scenario,
     flow: &'a Flow,
+    path: String,
     completed: Option<Picos>,
     counts: SenderCounts,
 ) -> FlowRow<'a> {
@@ -164,7 +189,7 @@ pub(super) fn flow_row<'a>(
         retransmitted_packets: counts.retransmitted_packets,
         cnps: counts.notifications,
         long_lived: flow.long_lived,
-        path: paths::nodes(scenario, flow),
+        path,
         congested: None,
     }
 }

@@ -9,7 +9,7 @@ use fabric_core::map_abi::PRIORITIES;
 use fabric_core::priority;
 use fabric_core::queue::QueueSet;
 use fabric_core::wire::Packet;
-use host_agent::{FlowRequest, Host, HostEvent, ResponderRequest};
+use host_agent::{FlowRequest, Host, HostCounters, HostEvent, ResponderRequest, SenderCounts, ns3};
 use scenario::{CaptureFilter, Scenario};
 use switch_user::switch::PfcSent;
 use topology::{HostId, NodeId, WireId};
@@ -66,15 +66,15 @@ pub struct HostNode {
     ready_at: Picos,
     /// Instant of the earliest command.
     command_at: Picos,
-    out: Transmitter,
-    inward: Receiver,
+    pub(super) out: Transmitter,
+    pub(super) inward: Receiver,
     /// The host.
     pub host: Host,
     /// Commands by instant; commands of one instant in the order given.
     commands: VecDeque<(Picos, Command)>,
     node: NodeId,
     /// True if results follow deliveries.
-    follows_deliveries: bool,
+    pub(super) follows_deliveries: bool,
     /// True if flows are traced: then a sent packet can be an event.
     traces: bool,
     /// True if results follow the packets held by pauses of queues.
@@ -83,6 +83,8 @@ pub struct HostNode {
     pfc_sent: Option<Box<PfcSent>>,
     /// The kernel's network stack behind the NIC, in a live fabric.
     stack: Option<Box<Stack>>,
+    /// The host of a simulator that stands in for `host`, with events in the order of insertion.
+    pub(super) simulated: Option<Box<ns3::Host>>,
 }
 
 impl HostNode {
@@ -110,7 +112,26 @@ impl HostNode {
             follows_held: scenario.results.held_flows,
             pfc_sent: None,
             stack: None,
+            simulated: settings.simulated(host).map(Box::new),
         }
+    }
+
+    /// Counters of the host since its start.
+    pub fn counters(&self) -> &HostCounters {
+        self.simulated.as_ref().map_or_else(|| self.host.counters(), |host| host.counters())
+    }
+
+    /// Counters of a queue pair's sender so far; `None` once it has completed.
+    pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
+        match &mut self.simulated {
+            Some(host) => host.sender_counts(qp),
+            None => self.host.sender_counts(qp),
+        }
+    }
+
+    /// True if nothing is left to send or to be acknowledged.
+    pub fn is_idle(&self) -> bool {
+        self.host.is_idle() && self.simulated.as_ref().is_none_or(|host| host.is_idle())
     }
 
     /// Its number among nodes.

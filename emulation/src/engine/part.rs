@@ -9,6 +9,7 @@ use units::Picos;
 
 use super::core::Core;
 use super::host_node::HostNode;
+use super::in_order::InOrder;
 use super::link_tally::LinkTally;
 use super::switch_node::SwitchNode;
 use super::transmitter::Receiver;
@@ -57,6 +58,8 @@ pub struct Part<W: Wires> {
     pub relinked: Vec<(u32, u16)>,
     /// True if the nodes of the last window ran in descending order.
     pub is_backwards: bool,
+    /// Driver of all nodes, if their events run in the order of insertion.
+    pub in_order: Option<Box<InOrder>>,
     /// Punctuality of a live fabric's nodes.
     #[cfg(feature = "kernel")]
     pub punctuality: Option<Box<Punctuality>>,
@@ -91,6 +94,7 @@ impl<W: Wires> Part<W> {
             core,
             relinked: Vec::new(),
             is_backwards: true,
+            in_order: InOrder::new(scenario),
             #[cfg(feature = "kernel")]
             punctuality: None,
         }
@@ -101,6 +105,11 @@ impl<W: Wires> Part<W> {
     /// Every other window runs the nodes in descending order. If a fabric does not fit into the processor's cache,
     /// the cache then holds the data of the nodes that run first.
     pub fn run(&mut self, window: Window) -> Result<(), DatapathError> {
+        if let Some(mut order) = self.in_order.take() {
+            let result = self.run_in_order(window, &mut order);
+            self.in_order = Some(order);
+            return result;
+        }
         self.core.begin(window);
         self.is_backwards = !self.is_backwards;
         let backwards = self.is_backwards;
@@ -135,6 +144,17 @@ impl<W: Wires> Part<W> {
         Ok(())
     }
 
+    /// Instant of the next event.
+    pub fn next(&self) -> Picos {
+        self.in_order.as_ref().map_or_else(|| self.core.next(), |order| order.next())
+    }
+
+    /// Frames on their way to nodes of this part, as pairs of node and port.
+    pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
+        let of_order = self.in_order.iter().flat_map(|order| order.on_their_way());
+        self.core.on_their_way().chain(of_order)
+    }
+
     #[inline(always)]
     fn run_node(&mut self, index: usize, end: Picos) -> Result<(), DatapathError> {
         let due = self.core.upcoming.at(index);
@@ -162,7 +182,7 @@ impl<W: Wires> Part<W> {
     /// Opens the window at a switch, or at a host if pauses are announced or its link has changed. Runs just before
     /// the node, because both load the same rows.
     #[inline(never)]
-    fn open(&mut self, index: usize, window: Window) {
+    pub(super) fn open(&mut self, index: usize, window: Window) {
         let Window { start, opening, .. } = window;
         let of_node = |(node, port): &(u32, u16)| (*node == index as u32).then_some(*port);
         let relinked: Vec<u16> = self.relinked.iter().filter_map(of_node).collect();

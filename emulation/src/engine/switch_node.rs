@@ -52,6 +52,8 @@ pub struct SwitchNode {
     /// Queues of each port that were paused one by one after the last hop control frame. Empty unless results
     /// follow the packets held by such pauses.
     paused: Box<[QueueSet]>,
+    /// With events in the order of insertion: instant of the next event of the switch's timers.
+    pub(super) timers_at: Picos,
 }
 
 impl SwitchNode {
@@ -91,6 +93,7 @@ impl SwitchNode {
             sampler,
             stamper,
             paused: paused.into(),
+            timers_at: Picos::MAX,
         }
     }
 
@@ -103,6 +106,23 @@ impl SwitchNode {
     pub fn wires(&self, port: u16) -> (&Transmitter, &Receiver) {
         let Port { out, inward, .. } = &self.ports[usize::from(port)];
         (out, inward)
+    }
+
+    /// Its number among nodes.
+    pub const fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Sending end of the wire at a port, for a driver.
+    #[inline]
+    pub(super) fn out_of(&mut self, port: u16) -> &mut Transmitter {
+        &mut self.ports[usize::from(port)].out
+    }
+
+    /// Receiving end of the wire at a port, for a driver.
+    #[inline]
+    pub(super) fn inward_of(&mut self, port: u16) -> &mut Receiver {
+        &mut self.ports[usize::from(port)].inward
     }
 
     /// Sending end of the wire at a port, for changes.
@@ -288,6 +308,24 @@ impl SwitchNode {
         length: u32,
         more: bool,
     ) {
+        self.depart(core, now, port, frame, length);
+        let out = &mut self.ports[usize::from(port)].out;
+        core.transmit(now, self.node, out, frame, length);
+        if more && !out.wakes {
+            Self::push_wake(&mut self.wakes, out, port);
+        }
+    }
+
+    /// Announces a frame to the datapath that a port begins to send.
+    #[inline(always)]
+    pub(super) fn depart<W: Wires>(
+        &self,
+        core: &mut Core<W>,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+        length: u32,
+    ) {
         let departing = Departing {
             switch: self.id.0,
             tables: self.switch.tables(),
@@ -296,11 +334,6 @@ impl SwitchNode {
             now: now.to_nanos(),
         };
         core.medium.depart(&mut core.frames, &departing, frame);
-        let out = &mut self.ports[usize::from(port)].out;
-        core.transmit(now, self.node, out, frame, length);
-        if more && !out.wakes {
-            Self::push_wake(&mut self.wakes, out, port);
-        }
     }
 
     /// Moves packets from a port's egress queues into the FIFO below them while it has room: they depart even if
@@ -428,7 +461,7 @@ impl SwitchNode {
         self.sampler.most(&self.switch)
     }
 
-    fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+    pub(super) fn take_discarded<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         while let Some(Discarded { frame, dropped }) = self.switch.poll_discarded() {
             if let Some(DroppedPacket { ingress, egress, reason }) = dropped {
                 let [inward, out] =

@@ -28,6 +28,8 @@ pub struct Followed {
     pub study: Option<Box<HeadroomStudy>>,
     /// Queue lengths of its ports, for files in the format of HPCC's simulator.
     pub lengths: Option<Box<QueueLengths>>,
+    /// True if the sample of queue lengths at this instant has been taken already.
+    pub is_sampled: bool,
 }
 
 impl Followed {
@@ -53,6 +55,7 @@ impl Followed {
             queues,
             study,
             lengths,
+            is_sampled: false,
         }
     }
 }
@@ -98,6 +101,8 @@ impl SwitchRecorder<'_> {
     #[inline]
     fn waiting(&mut self, now: Picos, port: u16, change: i64) {
         if let Some(lengths) = &mut self.followed.lengths {
+            // The next picosecond is behind the sample.
+            let now = now + Picos(u64::from(self.followed.is_sampled));
             lengths.change(now, port, change);
         }
     }

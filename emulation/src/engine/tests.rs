@@ -67,7 +67,7 @@ pub(super) fn engine(scenario: &Scenario) -> Engine<'_, MemoryWires> {
     Engine::new(scenario, fabric, record(scenario, None), &[], ThreadUse::ONE)
 }
 
-fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
+pub(super) fn run<W: Wires>(engine: Engine<'_, W>) -> Result<Finished<W>, RunError> {
     let interrupted = AtomicBool::new(false);
     engine.run(&mut Watch { interrupted: &interrupted, progress: &mut |_| {} })
 }

@@ -20,8 +20,12 @@ const CLASS: u8 = 3;
 const NOW: Nanos = Nanos(7);
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
 
-/// A switch without headroom and with the X_off `xoff`. `None` if the tables have no room for the scheme.
+/// A switch without headroom and with the X_off `xoff`. `None` if the tables have no room for the scheme, or if its refused
+/// packets pause nobody.
 fn switch(settings: &SchemeSettings, xoff: u64, tested: u8) -> Option<(OwnedTables, Policy)> {
+    if matches!(settings, SchemeSettings::PfcReached(_)) {
+        return None;
+    }
     let config = SwitchConfig {
         shared_pool_bytes: 1_000_000,
         static_xoff_bytes: xoff,

@@ -2,6 +2,7 @@
 
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueRanges;
+use fabric_core::wire::pfc::quantum_duration;
 use units::{BitsPerSecond, FrameTime, Picos};
 
 use crate::frame_length::FrameLengths;
@@ -35,6 +36,8 @@ pub struct HostConfig {
     pub retransmission_timeout: Picos,
     /// Time from the reception of a PAUSE until it takes effect (802.1Qbb, 36.2.3).
     pub pause_response: Picos,
+    /// True if a PAUSE lasts until a RESUME, whatever its quanta.
+    pub pauses_until_resume: bool,
     /// The NIC's transmit queues of each priority; no two priorities have one in common.
     pub queues: QueueRanges,
     /// True if data packets name their queues, so that the switch can pause queues: see
@@ -50,4 +53,16 @@ pub struct HostConfig {
     pub scheduler: Scheduler,
     /// True if data packets of RoCEv2 carry the bytes that their flow has left to send.
     pub sends_remaining: bool,
+}
+
+impl HostConfig {
+    /// Time of a pause at a link's rate, by its quanta.
+    pub(crate) fn pause_time(&self) -> fn(BitsPerSecond, u16) -> Picos {
+        if self.pauses_until_resume { until_resume } else { quantum_duration }
+    }
+}
+
+/// Time of a pause that lasts until a RESUME: longer than any run.
+fn until_resume(_rate: BitsPerSecond, quanta: u16) -> Picos {
+    Picos(u64::from(quanta > 0) << 62)
 }

@@ -6,7 +6,6 @@ use fabric_core::priority;
 use fabric_core::queue::{QueueId, QueueSet};
 use fabric_core::wire::LinkDelayFrame;
 use fabric_core::wire::link_delay::{self, Kind};
-use fabric_core::wire::pfc::quantum_duration;
 use units::Picos;
 
 use super::{Host, HostConfig, HostEvent};
@@ -67,7 +66,8 @@ impl Host {
     fn report_pauses(&mut self, now: Picos, pauses: &ClassPauses) {
         for priority in priority::in_mask(pauses.named) {
             let quanta = pauses.quanta[priority.index()];
-            let until = (now + quantum_duration(self.config.link_rate, quanta)).to_nanos();
+            let lasts = self.config.pause_time();
+            let until = (now + lasts(self.config.link_rate, quanta)).to_nanos();
             self.events.push_back(HostEvent::PauseReceived { priority, at: now, until, quanta });
         }
     }

@@ -47,6 +47,7 @@ pub fn config(address: u32) -> HostConfig {
         names_queues: false,
         keeps_incast_queue: false,
         obeys_flow_pauses: false,
+        pauses_until_resume: false,
         obeys_rates: true,
         scheduler: Scheduler::RoundRobin,
         sends_remaining: false,

@@ -135,6 +135,7 @@ pub fn config(host: usize) -> HostConfig {
         names_queues: false,
         keeps_incast_queue: false,
         obeys_flow_pauses: false,
+        pauses_until_resume: false,
         obeys_rates: true,
         scheduler: host_agent::Scheduler::RoundRobin,
         sends_remaining: false,

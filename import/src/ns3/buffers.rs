@@ -53,6 +53,8 @@ pub struct Buffers {
     pub alpha_shift_by_rate: Vec<(BitsPerSecond, u32)>,
     /// Distance of a queue's RESUME threshold below its PAUSE threshold.
     pub xon_offset: Bytes,
+    /// True if private buffer and headroom are set aside for ports, not for their queues.
+    pub of_ports: bool,
     /// Switches with a larger buffer, and its size.
     pub larger: Vec<(u32, Bytes)>,
 }
@@ -91,7 +93,8 @@ impl Buffers {
             Headroom::Bytes(bytes) => bytes.0,
         };
         let of_port = |link| (headroom(link) + self.private_per_queue.0).min(MAX_PER_PORT);
-        ports(topology, switch).map(of_port).sum::<u64>() * self.lossless.len() as u64
+        let queues = if self.of_ports { 1 } else { self.lossless.len() as u64 };
+        ports(topology, switch).map(of_port).sum::<u64>() * queues
     }
 
     /// Returns true if a switch's shared pool is negative in the simulator, whose unsigned arithmetic wraps.
@@ -136,7 +139,12 @@ impl Buffers {
             "headroom, {aside} at switch {first}, exceeds the buffer: the shared pool's size wraps to 4 GiB, no PAUSE"
         );
         let here = format!("the buffer is larger there: a shared pool of {}", size(WRAPPED_POOL));
-        remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
+        if config.has_dialect {
+            let what = format!("{there}; {here}, which never pauses either");
+            remarks.note(config.place("BUFFER_SIZE"), &what);
+        } else {
+            remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
+        }
         self.larger = too_small
             .iter()
             .map(|(switch, aside)| (*switch, Bytes(aside + WRAPPED_POOL.0)))
@@ -162,6 +170,7 @@ impl Buffers {
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: shifts.filter(|(_, shift)| *shift != ALPHA_SHIFT).collect(),
             xon_offset: Bytes(3 << 10),
+            of_ports: config.has_dialect,
             larger: Vec::new(),
         })
     }
@@ -198,6 +207,7 @@ impl Buffers {
             alpha_shift_by_rate: Vec::new(),
             // 16 B of the shared pool, multiplied by alpha.
             xon_offset: Bytes(1),
+            of_ports: false,
             larger: Vec::new(),
         })
     }
@@ -232,6 +242,7 @@ impl Buffers {
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
             xon_offset: Bytes(2496),
+            of_ports: false,
             larger: Vec::new(),
         })
     }

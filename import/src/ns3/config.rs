@@ -8,6 +8,7 @@ use scenario::document::suggestion;
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
+use super::Options;
 use super::arguments::Arguments;
 use super::keys::Kind;
 use super::simulator::{Simulator, Traits};
@@ -28,6 +29,8 @@ pub struct Config {
     pub simulator: Simulator,
     /// Arguments that override the config.
     pub arguments: Arguments,
+    /// True if the scenario follows the simulator's rules by a dialect.
+    pub has_dialect: bool,
     /// Maps with more values than their counts.
     pub surplus: Vec<&'static str>,
     /// Keys that the simulator does not have, with their places.
@@ -54,12 +57,12 @@ struct Setting {
 
 impl Config {
     /// Parses a config. Keys that the simulator does not have are errors, unless they name outputs or the import is
-    /// `lenient`.
+    /// lenient.
     pub fn parse(
         simulator: Simulator,
         arguments: Arguments,
         source: Source,
-        lenient: bool,
+        options: Options,
     ) -> Result<Self, ScenarioError> {
         let (mut surplus, mut unknown) = (Vec::new(), Vec::new());
         let mut settings: BTreeMap<&'static str, Setting> = BTreeMap::new();
@@ -67,7 +70,7 @@ impl Config {
             let (key, values) = (line.words[0], &line.words[1..]);
             let Some(&(name, kind)) = simulator.keys().find(|(name, _)| *name == key.text) else {
                 let is_output = names_output(key.text);
-                if !is_output && !lenient {
+                if !is_output && !options.lenient {
                     let title = format!("unknown key `{}`", key.text);
                     let help = format!(
                         "{}; --lenient leaves out keys that {} does not have",
@@ -92,7 +95,8 @@ impl Config {
                 return Err(source.error(key.span(), &title, &help));
             }
         }
-        Ok(Self { source, simulator, arguments, surplus, unknown, settings })
+        let has_dialect = simulator.traits().has_dialect && !options.own_rules;
+        Ok(Self { source, simulator, arguments, has_dialect, surplus, unknown, settings })
     }
 
     /// Returns the source file.

@@ -134,7 +134,7 @@ pub fn control(config: &Config, remarks: &mut Remarks) -> Result<Control, Scenar
     if mode == 10 {
         remarks.asked(&place, "HPCC-PINT", "HPCC (3)");
     }
-    if !config.flag("RATE_BOUND", true)? {
+    if !config.has_dialect && !config.flag("RATE_BOUND", true)? {
         let place = config.place("RATE_BOUND");
         if config.has_window()? {
             remarks.asked(
@@ -188,7 +188,7 @@ fn hpcc(
     minimum_rate: BitsPerSecond,
     remarks: &mut Remarks,
 ) -> Result<Hpcc, ScenarioError> {
-    if config.flag("MULTI_RATE", true)? {
+    if !config.has_dialect && config.flag("MULTI_RATE", true)? {
         let here = "one of all links, as with 0";
         remarks.asked(config.place("MULTI_RATE"), "a rate for each link of the path", here);
     }
@@ -223,7 +223,7 @@ fn powertcp(
 }
 
 fn compare_sampling(config: &Config, remarks: &mut Remarks) -> Result<(), ScenarioError> {
-    if config.flag("SAMPLE_FEEDBACK", false)? {
+    if !config.has_dialect && config.flag("SAMPLE_FEEDBACK", false)? {
         let there = "links without a queue count once a round trip";
         remarks.asked(config.place("SAMPLE_FEEDBACK"), there, "each time, as with 0");
     }

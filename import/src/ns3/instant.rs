@@ -32,21 +32,38 @@ pub fn seconds(
     // The decimal parser refuses signs, infinities and the like; instants above the limit are refused here.
     let is_instant = decimal::parse(word.text).is_some_and(|value| value <= LATEST * decimal::ONE);
     if let Some(seconds) = word.text.parse::<f64>().ok().filter(|_| is_instant) {
-        return Ok(nanos(seconds, rounding));
+        return Ok(nanos(seconds, NANOS_PER_SECOND, rounding));
     }
     let title = format!("the time is `{}`", word.text);
     let help = format!("write seconds from 0 to {LATEST}, such as 2.000013");
     Err(source.error(word.span(), &title, &help))
 }
 
-/// Converts `seconds` from 0 to [`LATEST`].
-fn nanos(seconds: f64, rounding: Rounding) -> Nanos {
-    let bits = seconds.to_bits();
+/// Converts a delay such as `0.6us` as the simulators that cut do; `None` if they do not have its unit, or it is longer
+/// than a scenario.
+pub fn delay(text: &str) -> Option<Nanos> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let unit = match &text[end..] {
+        "s" => NANOS_PER_SECOND,
+        "ms" => 1_000_000,
+        "us" => 1000,
+        "ns" => 1,
+        _ => return None,
+    };
+    let number = &text[..end];
+    let longest = LATEST * decimal::ONE * (NANOS_PER_SECOND / unit);
+    decimal::parse(number).filter(|value| *value <= longest)?;
+    Some(nanos(number.parse().ok()?, unit, Rounding::Down))
+}
+
+/// Converts an amount of a unit of `unit` nanoseconds, from 0 to [`LATEST`].
+fn nanos(amount: f64, unit: u128, rounding: Rounding) -> Nanos {
+    let bits = amount.to_bits();
     let exponent = u32::try_from(bits >> DOUBLE_BITS).expect("no sign: eleven bits");
     let fraction = bits & ((1 << DOUBLE_BITS) - 1);
     // Subnormal doubles are zero in 64 fraction bits.
     let mantissa = if exponent == 0 { 0 } else { u128::from(fraction | 1 << DOUBLE_BITS) };
-    // seconds = mantissa x 2^(exponent - 1075); bits below 2^-64 are cut.
+    // amount = mantissa x 2^(exponent - 1075); bits below 2^-64 are cut.
     let fixed = match (exponent + FIXED_BITS).checked_sub(1075) {
         Some(left) => mantissa << left,
         None => mantissa.checked_shr(1075 - FIXED_BITS - exponent).unwrap_or(0),
@@ -56,7 +73,7 @@ fn nanos(seconds: f64, rounding: Rounding) -> Nanos {
         Rounding::Down => 0,
         Rounding::Nearest => 1 << (FIXED_BITS - 1),
     };
-    let nanos = whole * NANOS_PER_SECOND + ((rest * NANOS_PER_SECOND + half) >> FIXED_BITS);
+    let nanos = whole * unit + ((rest * unit + half) >> FIXED_BITS);
     Nanos(nanos.try_into().expect("a day fits 64 bits"))
 }
 
@@ -88,6 +105,19 @@ mod tests {
             let read = |rounding| seconds(&source, word, rounding).unwrap().0;
             assert_eq!((read(Rounding::Down), read(Rounding::Nearest)), (down, nearest), "{text}");
         }
+        for (text, expected) in [
+            ("0.6us", 599),
+            ("1.1us", 1100),
+            ("0.0012ms", 1199),
+            ("0.009ms", 8999),
+            ("0.001ms", 1000),
+            ("0.000001s", 999),
+            ("600ns", 600),
+            ("1us", 1000),
+        ] {
+            assert_eq!(delay(text), Some(Nanos(expected)), "{text}");
+        }
+        assert_eq!([delay("5"), delay("5min"), delay("1e9s"), delay("us")], [None; 4]);
         for text in ["-1", "inf", "nan", "86400.1", "1e99", "2,5"] {
             let source = Source::new("f", text);
             assert!(

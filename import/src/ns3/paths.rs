@@ -26,6 +26,8 @@ pub struct Paths {
     bases: Vec<Vec<Option<Base>>>,
     /// True if a switch has several equal paths to a host.
     pub several: bool,
+    /// Links of the longest path between two hosts.
+    pub longest_links: u32,
 }
 
 /// A link from a node's point of view.
@@ -49,7 +51,8 @@ impl Paths {
     /// Computes the paths of a topology with packets of `payload` bytes.
     pub fn new(topology: &Topology, payload: Bytes) -> Self {
         let ways = ways(topology);
-        let mut paths = Self { bases: vec![Vec::new(); ways.len()], several: false };
+        let mut paths =
+            Self { bases: vec![Vec::new(); ways.len()], several: false, longest_links: 0 };
         for host in topology.nodes().filter(|&node| !topology.is_switch(node)) {
             paths.bases[host as usize] = paths.towards(host, &ways, topology, payload);
         }
@@ -103,6 +106,8 @@ impl Paths {
                 }
             }
         }
+        let links = found.iter().flatten().map(|distance| distance.links).max();
+        self.longest_links = self.longest_links.max(links.unwrap_or(0));
         let base = |node: u32| {
             let Distance { delay, serialisation, rate, .. } =
                 found[node as usize].filter(|_| node != host && !topology.is_switch(node))?;

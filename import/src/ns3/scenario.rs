@@ -34,6 +34,39 @@ struct List<'a> {
     flows: Vec<&'a FlowLine>,
 }
 
+impl List<'_> {
+    /// Destination ports other than the list's, whose flows have labels of their own.
+    fn labels(&self) -> BTreeSet<u16> {
+        let ports = self.flows.iter().map(|flow| flow.destination_port);
+        ports.filter(|port| *port != self.destination_port).take(MAX_LISTS - 1).collect()
+    }
+
+    /// The destination port of each label, as entries of a table.
+    fn ports(&self) -> Vec<String> {
+        let own = format!("{} = {}", self.label, self.destination_port);
+        let others = self.labels().into_iter().map(|port| format!("{} = {port}", label(port)));
+        [own].into_iter().chain(others).collect()
+    }
+}
+
+/// The label of flows to a destination port.
+fn label(destination_port: u16) -> String {
+    format!("dport-{destination_port}")
+}
+
+/// One list of all flows, so that flows of one instant stay in the order of the file.
+fn one_list<'a>(flows: Vec<&'a FlowLine>, stem: &str) -> List<'a> {
+    let port = flows.first().map_or(DESTINATION_PORT, |flow| flow.destination_port);
+    let single = flows.iter().all(|flow| flow.destination_port == port);
+    List {
+        label: if single { "flows".into() } else { label(port) },
+        file: format!("{stem}.csv"),
+        destination_port: port,
+        base: None,
+        flows,
+    }
+}
+
 /// Writes the scenario and the flow lists.
 pub fn write(
     config: &Config,
@@ -60,7 +93,16 @@ pub fn write(
 fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec<List<'a>> {
     let stop = translation.time_offset.0 + translation.duration.0;
     let of_run = || flows.list.iter().filter(|flow| flow.start.0 < stop);
-    let Translation { paths, transport, remarks, .. } = translation;
+    let Translation { paths, transport, remarks, simulated, .. } = translation;
+    if simulated.is_some() {
+        let ports: BTreeSet<u16> = of_run().map(|flow| flow.destination_port).collect();
+        if ports.len() > MAX_LISTS {
+            let subject = Subject::for_file(flows.name(), None, "destination ports");
+            let here = format!("{MAX_LISTS} of them: the others go as the first");
+            remarks.inherent(subject, "each is hashed, and in fct.txt", &here);
+        }
+        return vec![one_list(of_run().collect(), stem)];
+    }
     let by_path = transport.by_path && transport.needs_base();
     let base = |flow: &FlowLine| paths.base(flow.source, flow.destination).filter(|_| by_path);
     let mut lists = by_key(of_run(), |flow| (flow.destination_port, base(flow)));
@@ -81,7 +123,11 @@ fn lists<'a>(flows: &'a Flows, translation: &mut Translation, stem: &str) -> Vec
         let path =
             base.map_or_else(String::new, |base| format!("-{}ns-{}B", base.rtt.0, base.bdp.0));
         List {
-            label: if single { "flows".into() } else { format!("dport-{destination_port}{path}") },
+            label: if single {
+                "flows".into()
+            } else {
+                format!("{}{path}", label(destination_port))
+            },
             file: if single {
                 format!("{stem}.csv")
             } else {
@@ -108,7 +154,9 @@ fn by_key<'a, K: Ord>(
 }
 
 fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> String {
-    let mut text = String::from("start_ns,src,dst,bytes,priority\n");
+    let labels = list.labels();
+    let mut text = String::from("start_ns,src,dst,bytes,priority");
+    text.push_str(if labels.is_empty() { "\n" } else { ",label\n" });
     for flow in &list.flows {
         let (source, destination) =
             (topology.node_name(flow.source), topology.node_name(flow.destination));
@@ -118,8 +166,14 @@ fn csv(list: &List<'_>, topology: &Topology, translation: &Translation) -> Strin
         } else {
             flow.bytes.to_string()
         };
-        writeln!(text, "{start},{source},{destination},{bytes},{}", flow.group)
+        write!(text, "{start},{source},{destination},{bytes},{}", flow.group)
             .expect("a String takes every write");
+        if labels.contains(&flow.destination_port) {
+            write!(text, ",{}", label(flow.destination_port)).expect("a String takes every write");
+        } else if !labels.is_empty() {
+            text.push(',');
+        }
+        text.push('\n');
     }
     text
 }
@@ -143,6 +197,9 @@ fn fill(
     for line in translation.remarks.table() {
         writeln!(toml, "# {}", in_comment(&line))?;
     }
+    if translation.simulated.is_some() {
+        writeln!(toml, "dialect = \"hpcc-ns3\"")?;
+    }
     writeln!(toml, "duration = \"{}\"\n", time(translation.duration))?;
     fill_topology(toml, topology, translation)?;
     fill_switch(toml, translation)?;
@@ -155,7 +212,7 @@ fn fill(
     for list in lists {
         writeln!(toml, "[[flows]]\nkind = \"list\"")?;
         writeln!(toml, "label = {:?}\nfile = {}\n", list.label, text(&list.file))?;
-        if let Some(base) = list.base {
+        if let Some(base) = list.base.filter(|_| translation.simulated.is_none()) {
             let largest = translation.paths.largest();
             translation.transport.write(toml, "flows.transport", base, largest)?;
         }
@@ -285,6 +342,9 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let timeout = of.transport.timeout().unwrap_or(of.duration);
     writeln!(toml, "retransmission_timeout = \"{}\"", time(timeout))?;
     writeln!(toml, "pause_response = \"0s\"\n")?;
+    if let Some(simulated) = &of.simulated {
+        return simulated.write(toml);
+    }
     let largest = of.paths.largest();
     of.transport.write(toml, "host.transport", largest, largest)
 }
@@ -293,7 +353,11 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
 fn fill_frames(toml: &mut String, of: &Translation) -> std::fmt::Result {
     let (data, ack) = (of.transport.data_headers(), of.transport.ack_length());
     writeln!(toml, "[frames]\ndata_headers = \"{data}B\"\nack = \"{ack}B\"")?;
-    writeln!(toml, "hop_control = \"{}B\"\ntime = \"whole-nanoseconds\"\n", 14 + 20 + 9)
+    writeln!(toml, "hop_control = \"{}B\"", 14 + 20 + 9)?;
+    match of.simulated {
+        Some(_) => writeln!(toml),
+        None => writeln!(toml, "time = \"whole-nanoseconds\"\n"),
+    }
 }
 
 fn fill_results(
@@ -310,8 +374,8 @@ fn fill_results(
     writeln!(toml, "qlen_interval = \"{}\"", time(SAMPLE_INTERVAL))?;
     writeln!(toml, "nodes = [{}]", nodes.join(", "))?;
     writeln!(toml, "standalone_headers = \"{}B\"", Transport::PLAIN_HEADERS)?;
-    let ports = lists.iter().map(|list| format!("{} = {}", list.label, list.destination_port));
-    writeln!(toml, "destination_ports = {{ {} }}", ports.collect::<Vec<_>>().join(", "))
+    let ports: Vec<String> = lists.iter().flat_map(List::ports).collect();
+    writeln!(toml, "destination_ports = {{ {} }}", ports.join(", "))
 }
 
 /// Formats a TOML string; names of files may contain any character.

@@ -59,6 +59,10 @@ pub struct Traits {
     pub ack_header: u64,
     /// Time after which a receiver repeats a NAK.
     pub nak_again: &'static str,
+    /// True if delays of links are doubles that are cut, too.
+    pub cuts_delays: bool,
+    /// True if a dialect has the simulator's rules.
+    pub has_dialect: bool,
 }
 
 /// A field of a topology's first line.
@@ -119,6 +123,8 @@ const HPCC: Traits = Traits {
     stamped_gigabits: &[25, 50, 100, 200, 400],
     ack_header: 12,
     nak_again: "500 us",
+    cuts_delays: true,
+    has_dialect: true,
 };
 
 const CONWEAVE_TRAITS: Traits = Traits {
@@ -144,6 +150,8 @@ const CONWEAVE_TRAITS: Traits = Traits {
     // Includes the place and the length that a NAK of IRN reports.
     ack_header: 18,
     nak_again: "4 us",
+    cuts_delays: false,
+    has_dialect: false,
     ..HPCC
 };
 
@@ -176,6 +184,8 @@ const NS3_DATACENTER: Traits = Traits {
         ],
     ],
     rounding: Rounding::Nearest,
+    cuts_delays: false,
+    has_dialect: false,
     bare_rates: true,
     stamped_gigabits: &[25, 40, 50, 100, 200, 400],
     ..HPCC

@@ -2,6 +2,7 @@
 
 mod conweave;
 mod datacenter;
+mod dialect;
 mod forks;
 mod transports;
 
@@ -11,6 +12,7 @@ use scenario::Scenario;
 use scenario::transport::WindowSize;
 use units::Bytes;
 
+use super::Options;
 use super::arguments::Arguments;
 use super::config::Config;
 use super::control::Control;
@@ -19,6 +21,9 @@ use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
 use crate::{Remarks, Source};
+
+/// Without a dialect.
+const OWN_RULES: Options = Options { lenient: false, own_rules: true };
 
 const CONFIG: &str = "\
 TOPOLOGY_FILE mix/t.txt
@@ -64,7 +69,7 @@ fn flows(text: &str) -> Result<Flows, scenario::ScenarioError> {
 }
 
 fn config(text: &str) -> Result<Config, scenario::ScenarioError> {
-    Config::parse(Simulator::Hpcc, Arguments::default(), Source::new("c.txt", text), false)
+    Config::parse(Simulator::Hpcc, Arguments::default(), Source::new("c.txt", text), OWN_RULES)
 }
 
 /// Translates the three texts.
@@ -267,7 +272,7 @@ fn import_of(
     let arguments = Arguments::parse(simulator, &words).unwrap();
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
         .map(|(name, text)| Source::new(name, text));
-    super::import_texts(simulator, arguments, config, &topology, &flows, "c", false)
+    super::import_texts(simulator, arguments, config, &topology, &flows, "c", Options::default())
 }
 
 /// Returns the differences that settings ask for.
@@ -451,7 +456,7 @@ fn import_texts(
     stem: &str,
 ) -> Result<super::Imported, scenario::ScenarioError> {
     let arguments = Arguments::default();
-    super::import_texts(Simulator::Hpcc, arguments, config, topology, flows, stem, false)
+    super::import_texts(Simulator::Hpcc, arguments, config, topology, flows, stem, OWN_RULES)
 }
 
 fn load(imported: &super::Imported) -> Result<Scenario, scenario::ScenarioError> {

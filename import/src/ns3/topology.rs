@@ -9,6 +9,7 @@ use topology::{MAX_HOSTS, MAX_PORTS, MAX_SWITCHES, wire_name};
 use units::{BitsPerSecond, Picos};
 use workload::decimal;
 
+use super::instant;
 use super::simulator::{Field, Traits};
 use crate::Source;
 use crate::source::{Line, Word};
@@ -18,6 +19,7 @@ use crate::source::{Line, Word};
 pub struct Topology {
     source: Source,
     bare_rates: bool,
+    cuts_delays: bool,
     /// True if the node is a switch, by id.
     is_switch: Vec<bool>,
     /// Links in the file's order.
@@ -63,6 +65,7 @@ impl Topology {
             parallel_at: None,
             source: source.clone(),
             bare_rates: traits.bare_rates,
+            cuts_delays: traits.cuts_delays,
         };
         let mut degrees = vec![0; nodes as usize];
         let mut joined: BTreeMap<(u32, u32), u32> = BTreeMap::new();
@@ -158,10 +161,16 @@ impl Topology {
             a: from,
             b: to,
             rate: read_rate(&self.source, rate, self.bare_rates)?,
-            delay: read_delay(&self.source, delay)?,
+            delay: self.delay(delay)?,
             error_trillionths: read_part(&self.source, error, "the error rate")?,
             number: 1,
         })
+    }
+
+    fn delay(&self, word: Word<'_>) -> Result<Picos, ScenarioError> {
+        let exact = read_delay(&self.source, word)?;
+        let cut = instant::delay(word.text).filter(|_| self.cuts_delays);
+        Ok(cut.map_or(exact, Picos::from_nanos))
     }
 
     fn node(&self, word: Word<'_>) -> Result<u32, ScenarioError> {

@@ -9,6 +9,7 @@ use workload::decimal;
 use super::buffers::Buffers;
 use super::config::{Config, MAX_THRESHOLD_KILOBYTES, read_decimal};
 use super::control::Control;
+use super::dialect::Simulated;
 use super::flows::Flows;
 use super::instant::seconds;
 use super::paths::Paths;
@@ -63,6 +64,8 @@ pub struct Translation {
     pub qlen_start: Nanos,
     /// See `results.hpcc.qlen_stop`.
     pub qlen_stop: Nanos,
+    /// Hosts of the simulator's dialect.
+    pub simulated: Option<Simulated>,
     /// Differences and notes.
     pub remarks: Remarks,
 }
@@ -112,24 +115,31 @@ impl Translation {
             failed_link: None,
             qlen_start: Nanos(0),
             qlen_stop: Nanos(0),
+            simulated: None,
             remarks,
         };
         translation.losses_and_pauses(config)?;
-        translation.priorities(config.simulator, flows);
+        translation.priorities(config, flows);
         translation.marking(config, topology)?;
-        translation.parallel_links(topology);
+        if !config.has_dialect {
+            translation.parallel_links(topology);
+        }
         translation.errors(config, topology)?;
         translation.link_down(config, topology, first)?;
         translation.load_balancing(config)?;
         translation.monitor(config)?;
         translation.notes(config, topology, flows)?;
-        translation.inherent(config, topology, flows);
+        if config.has_dialect {
+            translation.follow(config)?;
+        } else {
+            translation.inherent(config, topology, flows);
+        }
         Ok(translation)
     }
 
     fn losses_and_pauses(&mut self, config: &Config) -> Result<(), ScenarioError> {
         let Self { remarks, payload, .. } = self;
-        if config.flag("L2_BACK_TO_ZERO", false)? {
+        if !config.has_dialect && config.flag("L2_BACK_TO_ZERO", false)? {
             let there = "back to the start of the lost packet's chunk";
             remarks.asked(config.place("L2_BACK_TO_ZERO"), there, "back to the lost packet (0)");
         }
@@ -138,7 +148,7 @@ impl Translation {
         let place = config.place("L2_ACK_INTERVAL");
         match config.whole("L2_ACK_INTERVAL", 0)? {
             0 => remarks.asked(&place, "no ACKs, and no flow completes", "an ACK for each packet"),
-            interval if interval > *payload => {
+            interval if interval > *payload && !config.has_dialect => {
                 let there = "the first packets of a flow, up to so many bytes, have no ACK";
                 remarks.asked(&place, there, "an ACK for each packet");
             }
@@ -159,12 +169,12 @@ impl Translation {
         Ok(())
     }
 
-    fn priorities(&mut self, simulator: Simulator, flows: &Flows) {
+    fn priorities(&mut self, config: &Config, flows: &Flows) {
         let groups: Vec<String> = self.groups.iter().map(u8::to_string).collect();
         let groups = format!("priority groups {}", groups.join(", "));
         let place = Subject::for_file(flows.name(), None, groups);
-        if self.groups.len() > 1 {
-            let (there, here) = match simulator {
+        if self.groups.len() > 1 && !config.has_dialect {
+            let (there, here) = match config.simulator {
                 Simulator::Hpcc => (
                     "reserve and headroom of a port count once, its queues take turns by packet",
                     "they count for each group, and turns are by bytes (DWRR)",
@@ -248,7 +258,14 @@ impl Translation {
             own => own,
         };
         let rates: BTreeSet<u64> = topology.links.iter().map(of_link).collect();
-        if rates.len() == 1 {
+        if config.has_dialect {
+            // Each link with an own rate draws its own numbers, and the others share theirs.
+            self.losses.push(("*".into(), of_all));
+            for link in topology.links.iter().filter(|link| link.error_trillionths > 0) {
+                let wires = topology.wire_names(link);
+                self.losses.extend(wires.map(|wire| (wire, link.error_trillionths)));
+            }
+        } else if rates.len() == 1 {
             self.losses = rates.into_iter().map(|rate| ("*".into(), rate)).collect();
         } else {
             for link in &topology.links {

@@ -71,7 +71,9 @@ impl Transport {
             recovery: recovery(config)?,
             simulator: config.simulator,
         };
-        transport.compare_windows(config, remarks);
+        if !config.has_dialect {
+            transport.compare_windows(config, remarks);
+        }
         Ok(transport)
     }
 

@@ -117,7 +117,7 @@ fn overrides_that_are_wrong() {
     1 | switch.bufer=4MB
       |        ^^^^^
       |
-      = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `scheme`, `threshold`, `headroom`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
+      = help: did you mean `buffer`? the keys here are `buffer` to `wire_overhead` (26)
     ");
     assert_snapshot!(report_with("switch.buffer"), @r"
     error: an override without `=`

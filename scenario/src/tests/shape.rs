@@ -42,7 +42,7 @@ fn unknown_key() {
     13 | bufer = "2MB"
        | ^^^^^
        |
-       = help: did you mean `buffer`? the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `scheme`, `threshold`, `headroom`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
+       = help: did you mean `buffer`? the keys here are `buffer` to `wire_overhead` (26)
     "#);
 }
 
@@ -70,7 +70,7 @@ fn unknown_section() {
     12 | [swich]
        |  ^^^^^
        |
-       = help: did you mean `switch`? the keys here are `name`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `switches`, `host`, `frames`, `flows`, `routes`, `captures`, `faults`, `storms`, `results` and `expect`
+       = help: did you mean `switch`? the keys here are `name`, `dialect`, `order`, `numbers`, `seed`, `duration`, `stop`, `clock`, `datapath`, `topology`, `switch`, `switches`, `host`, `frames`, `flows`, `routes`, `captures`, `faults`, `storms`, `results` and `expect`
     ");
 }
 

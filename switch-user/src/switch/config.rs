@@ -26,6 +26,8 @@ pub struct SwitchConfig {
     pub measures_links: bool,
     /// Max packets in a FIFO below the egress queues of each port, above zero. `None`: no FIFO.
     pub device_queue: Option<usize>,
+    /// True if a PFC frame is sent even if a later one supersedes it while it waits.
+    pub sends_superseded: bool,
     /// Watchdog for PFC storms. `None`: no watchdog.
     pub watchdog: Option<WatchdogConfig>,
 }

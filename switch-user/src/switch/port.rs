@@ -55,21 +55,24 @@ pub(super) struct Ports<F> {
     ports: Box<[Port<F>]>,
     /// Bit n: a frame waits at port n. Every packet reads this; all ports share one cache line.
     waiting: [u64; MAX_PORTS / 64],
+    /// True if superseded frames are sent.
+    sends_superseded: bool,
 }
 
 impl<F: Copy> Ports<F> {
-    /// Creates ports without waiting frames.
+    /// Creates ports without waiting frames; `sends_superseded` is as in the switch's configuration.
     ///
     /// # Panics
     /// If there are more than [`MAX_PORTS`].
-    pub(super) fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize, sends_superseded: bool) -> Self {
         assert!(count <= MAX_PORTS, "a switch has at most {MAX_PORTS} ports, not {count}");
         let port = |_| Port {
             control: VecDeque::new(),
             link_delay: VecDeque::new(),
             meter: LinkDelayMeter::default(),
         };
-        Self { ports: (0..count).map(port).collect(), waiting: [0; MAX_PORTS / 64] }
+        let ports = (0..count).map(port).collect();
+        Self { ports, waiting: [0; MAX_PORTS / 64], sends_superseded }
     }
 
     /// True if no frame waits at a port.
@@ -88,7 +91,7 @@ impl<F: Copy> Ports<F> {
     ) {
         let control = &mut self.ports[usize::from(port)].control;
         control.retain(|earlier| {
-            let obsolete = frame.control.supersedes(&earlier.control);
+            let obsolete = !self.sends_superseded && frame.control.supersedes(&earlier.control);
             if obsolete {
                 earlier.built.into_iter().for_each(&mut *superseded);
             }
@@ -146,7 +149,7 @@ mod tests {
             let control = HopControl::Classes(ClassPauses::xoff(classes, 9));
             ControlFrame { control, built }
         };
-        let mut ports = Ports::new(MAX_PORTS);
+        let mut ports = Ports::new(MAX_PORTS, false);
         let mut superseded = Vec::new();
         for (classes, built) in [(0b01, Some(1)), (0b10, None), (0b100, Some(3)), (0b11, Some(4))] {
             ports.push_control(200, frame(classes, built), &mut |frame| superseded.push(frame));
@@ -160,7 +163,7 @@ mod tests {
     fn pfc_goes_ahead_of_other_hop_control() {
         let pfc = |classes| HopControl::Classes(ClassPauses::xoff(classes, 9));
         let all = HopControl::Queues { paused: [1, 0] };
-        let mut ports = Ports::<u32>::new(1);
+        let mut ports = Ports::<u32>::new(1, false);
         for control in [all, pfc(1), pfc(2)] {
             ports.push_control(0, ControlFrame { control, built: None }, &mut |_| {});
         }
@@ -173,7 +176,7 @@ mod tests {
         let control = HopControl::Classes(ClassPauses::xon(1));
         let control = ControlFrame::<u32> { control, built: None };
         let message = LinkDelayFrame::request([2, 0, 0, 0, 0, 1], 7);
-        let mut ports = Ports::new(MAX_PORTS);
+        let mut ports = Ports::new(MAX_PORTS, false);
         for port in [0, 63, 64, 255] {
             ports.push_link_delay(port, message);
             ports.push_control(port, control, &mut |_| {});

@@ -161,6 +161,7 @@ impl<S: Scheme> Bench<S> {
             alpha: [1, 1],
             marking: Marking::default(),
             response: Nanos(0),
+            quantum: fabric_core::wire::pfc::quantum_duration(RATE, 1),
             address: address(port),
             peer_address: [0; 6],
         };
@@ -192,6 +193,7 @@ impl<S: Scheme> Bench<S> {
             frames: FRAMES,
             measures_links: true,
             device_queue: None,
+            sends_superseded: false,
             watchdog,
         };
         let switch = Switch::new(config, tables);

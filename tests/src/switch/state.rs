@@ -19,7 +19,7 @@ use fabric_core::wire::pfc::quantum_duration;
 use switch_user::control_plane::{Marking, PortSettings};
 use switch_user::policy_table::PolicyTable;
 use switch_user::tables::{Capacity, SwitchTables};
-use units::{BitsPerSecond, Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
 
 use super::bfc::BfcState;
 use super::frame::{peer_address, port_address};
@@ -181,6 +181,7 @@ impl State {
             // What is stored below.
             marking: Marking::default(),
             response: Nanos(port.response_ns),
+            quantum: Picos(port.quantum_ps),
             address: address_from_u64(port.address),
             peer_address: address_from_u64(port.peer_address),
         };

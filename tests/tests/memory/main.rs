@@ -4,6 +4,7 @@ mod backpressure;
 mod captured_drops;
 mod closed_loops;
 mod collisions;
+mod dialect;
 mod dissection;
 mod distributions;
 mod drawn;

@@ -30,6 +30,10 @@ pub struct Arguments {
     /// Writes a scenario even if xoff does not support everything that the files ask for.
     #[arg(long)]
     lenient: bool,
+    /// Leaves out the simulator's dialect, where there is one (hpcc): results then follow xoff's own rules, on any
+    /// number of threads and on both datapaths, and are not the simulator's to the nanosecond.
+    #[arg(long)]
+    no_dialect: bool,
     /// Replaces the output of an earlier import. If the import fails, all files stay as they are.
     #[arg(long)]
     force: bool,
@@ -70,8 +74,8 @@ pub fn execute(arguments: &Arguments) -> Exit {
     let imported = ns3::config_file(&arguments.path).and_then(|config| {
         let out = arguments.out.clone();
         let out = out.unwrap_or_else(|| Path::new(&stem(&config)).with_extension("toml"));
-        let lenient = arguments.lenient;
-        Ok((ns3::import(simulator, command_line, &config, &stem(&out), lenient)?, out))
+        let options = ns3::Options { lenient: arguments.lenient, own_rules: arguments.no_dialect };
+        Ok((ns3::import(simulator, command_line, &config, &stem(&out), options)?, out))
     });
     let (imported, out) = match imported {
         Ok(imported) => imported,

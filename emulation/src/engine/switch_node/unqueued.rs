@@ -18,9 +18,22 @@ impl SwitchNode {
         &mut self,
         core: &mut Core<W>,
         (now, port): (Picos, u16),
-        (frame, length): (FrameId, u32),
+        packet: (FrameId, u32),
         outcome: &Outcome,
     ) {
+        if let Some(port) = self.take_unqueued(core, (now, port), packet, outcome) {
+            self.kick(core, now, port);
+        }
+    }
+
+    /// Passes a frame that was not queued to the switch's control plane. Returns the port that may have frames to send.
+    pub(in super::super) fn take_unqueued<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        (now, port): (Picos, u16),
+        (frame, length): (FrameId, u32),
+        outcome: &Outcome,
+    ) -> Option<u16> {
         let (mut link_delay, mut priority) = (None, None);
         match *outcome {
             Outcome::LinkDelayReceived => link_delay = Some(core.frames.read_link_delay(frame)),
@@ -48,8 +61,8 @@ impl SwitchNode {
             if reaction.pauses_changed {
                 self.note_changed_pauses(&mut core.journal, now, port);
             }
-            self.kick(core, now, port);
         }
+        reaction.wake[0]
     }
 
     /// Notes the packets held by pauses of queues that began with a hop control frame at a port.

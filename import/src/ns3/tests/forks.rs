@@ -24,7 +24,7 @@ fn imported(
         &source("t.txt", topology_text),
         &source("f.txt", flow_text),
         "c",
-        lenient,
+        Options { lenient, own_rules: true },
     )
 }
 

@@ -140,7 +140,7 @@ fn keys_of_another_kind() {
     2 | lossy_threshold = { alpha = 1 }
       | ^^^^^^^^^^^^^^^
       |
-      = help: the keys here are `buffer`, `ports`, `private_per_queue`, `private_fill`, `lossless`, `scheme`, `threshold`, `headroom`, `ecn`, `scheduler`, `flow_queues`, `control_priority`, `thresholds`, `lossy`, `pause_quanta`, `pause_refresh`, `resume_test`, `pause_response`, `watchdog`, `device_queue`, `telemetry_steps` and `wire_overhead`
+      = help: the keys here are `buffer` to `wire_overhead` (26)
     ");
 }
 

@@ -1,0 +1,135 @@
+//! Random numbers in the order of events, as ns-3 draws them: marks, losses, and numbers that PFC frames use up.
+//!
+//! Each number for a mark is the first of a new stream. Streams count up over the whole run. Losses have one stream,
+//! with a copy for each link that has an own rate, and one for all others.
+
+use scenario::{Fault, Scenario};
+use topology::WireId;
+
+use super::mrg32k3a::{Generator, Jump};
+use crate::switch_settings;
+
+/// Stream of losses.
+const LOSS_STREAM: u64 = (1 << 63) + 50;
+/// Streams that the simulator uses up before a run: of each node, and beside them.
+const STREAMS_PER_NODE: u64 = 6;
+const OTHER_STREAMS: u64 = 2;
+/// Streams that a link with an own rate uses up.
+const STREAMS_PER_LOSSY_LINK: u64 = 2;
+
+/// Marking at a port, in doubles.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    kmin: u64,
+    kmax: u64,
+    pmax: f64,
+}
+
+/// Losses on a link.
+#[derive(Clone, Copy, Debug)]
+struct Losses {
+    rate: f64,
+    /// Place of the generator.
+    generator: usize,
+    /// True if the rate is the link's own.
+    own: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Draws {
+    /// Generator of the next stream.
+    next: Generator,
+    to_next: Jump,
+    /// By switch and port; empty if nothing is marked.
+    marks: Vec<Box<[Marks]>>,
+    /// By link.
+    losses: Box<[Option<Losses>]>,
+    generators: Vec<Generator>,
+}
+
+impl Draws {
+    /// The numbers of a run.
+    pub fn new(scenario: &Scenario) -> Self {
+        let fabric = scenario.fabric();
+        let links = fabric.wires().len() / 2;
+        let mut losses: Vec<Option<Losses>> = vec![None; links];
+        let mut generators = Vec::new();
+        let lost = |fault: &Fault| match fault {
+            Fault::Loss { rate: Some(rate), nth: None, .. } => Some(rate.trillionths as f64 / 1e12),
+            _ => None,
+        };
+        let mut of_own = 0;
+        // A fault of all wires is the simulator's common rate; others are a link's own.
+        for fault in &scenario.faults {
+            let Some(rate) = lost(fault) else { continue };
+            let covered: Vec<usize> = (0..links)
+                .filter(|&link| {
+                    let wire = WireId::at(2 * link);
+                    [wire, wire.reverse()].iter().any(|&it| fault.covers(&fabric.wire(it).name))
+                })
+                .collect();
+            let own = covered.len() < links;
+            for (number, &link) in covered.iter().enumerate() {
+                if losses[link].is_some_and(|known| known.own && own && known.rate == rate) {
+                    continue;
+                }
+                if number == 0 || own {
+                    generators.push(Generator::of_stream(LOSS_STREAM));
+                    of_own += u64::from(own);
+                }
+                losses[link] = Some(Losses { rate, generator: generators.len() - 1, own });
+            }
+        }
+        let nodes = fabric.nodes().len() as u64;
+        let first = STREAMS_PER_NODE * nodes + OTHER_STREAMS + STREAMS_PER_LOSSY_LINK * of_own;
+        let (next, to_next) = (Generator::of_stream(first), Jump::to_next_stream());
+        let marks = switch_settings::marks(scenario);
+        let marks = marks.into_iter().map(|ports| {
+            let of = |marking: switch_user::control_plane::Marking| Marks {
+                kmin: marking.kmin.0,
+                kmax: marking.kmax.0,
+                pmax: f64::from(marking.pmax_millionths) / 1e6,
+            };
+            ports.into_iter().map(of).collect()
+        });
+        Self { next, to_next, marks: marks.collect(), losses: losses.into(), generators }
+    }
+
+    /// Takes the first number of the next stream.
+    fn number(&mut self) -> f64 {
+        let mut stream = self.next;
+        self.skip(1);
+        stream.draw()
+    }
+
+    /// Uses up numbers whose values have no effect.
+    pub fn skip(&mut self, count: usize) {
+        for _ in 0..count {
+            self.next.jump(&self.to_next);
+        }
+    }
+
+    /// Decides about a mark of a packet that leaves `behind` bytes of its queue behind.
+    pub fn marks(&mut self, switch: u32, port: u16, behind: u64) -> bool {
+        let Some(ports) = self.marks.get(switch as usize) else { return false };
+        let Marks { kmin, kmax, pmax } = ports[usize::from(port)];
+        if behind > kmax {
+            return true;
+        }
+        if behind <= kmin {
+            return false;
+        }
+        let chance = pmax * (behind - kmin) as f64 / (kmax - kmin) as f64;
+        self.number() < chance
+    }
+
+    /// Decides about the loss of a frame that arrives by a wire.
+    #[inline]
+    pub fn loses(&mut self, wire: WireId) -> bool {
+        let Some(Losses { rate, generator, .. }) = self.losses[(wire.0 / 2) as usize] else {
+            return false;
+        };
+        self.generators[generator].draw() < rate
+    }
+}

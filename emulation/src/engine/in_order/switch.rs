@@ -1,0 +1,218 @@
+//! A switch under the driver.
+
+use fabric_core::arrival::Outcome;
+use fabric_core::queue::QueueId;
+use fabric_core::wire::RocePacket;
+use host_agent::ns3::{Control, Hop};
+use switch_user::switch::{ControlTransmission, Due, Transmission};
+use units::{Bytes, Picos};
+
+use super::InOrder;
+use super::queue::{Event, What};
+use crate::datapath::{DatapathError, FrameId, FrameKind, FrameLabel, FrameStore, Wires};
+use crate::engine::arrivals::Arrival;
+use crate::engine::core::Core;
+use crate::engine::switch_node::SwitchNode;
+
+/// Queues of a port.
+const QUEUES: u8 = 8;
+
+impl SwitchNode {
+    /// Runs an event.
+    pub fn run_event<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        event: &Event,
+    ) -> Result<(), DatapathError> {
+        let (now, node) = (event.at(), event.node);
+        self.followed.is_sampled = order.samples.taken == Some(now);
+        match event.what {
+            What::Free { port } => {
+                self.out_of(port).busy_until = now;
+                self.look(core, order, (now, node), port);
+            }
+            What::Arrival { port, frame, length } => {
+                self.arrive_in_order(core, order, node, Arrival::new(now, port, frame, length))?;
+            }
+            What::SwitchTimers => self.run_timers(core, order, (now, node)),
+            What::Timer(_) | What::Starts | What::Announced | What::Begins => {
+                unreachable!("not an event of a switch")
+            }
+        }
+        let due = self.switch.next_deadline().unwrap_or(Picos::MAX);
+        if due < self.timers_at {
+            self.timers_at = due;
+            order.queue.insert(due, node, What::SwitchTimers);
+        }
+        Ok(())
+    }
+
+    fn run_timers<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        (now, node): (Picos, u32),
+    ) {
+        self.timers_at = Picos::MAX;
+        while self.switch.next_deadline().is_some_and(|due| due <= now) {
+            let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+            let Some(Due { port, .. }) = self.switch.handle_deadline(now, &mut observer) else {
+                continue;
+            };
+            self.take_discarded(core, now);
+            self.look(core, order, (now, node), port);
+        }
+    }
+
+    fn arrive_in_order<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        node: u32,
+        arrival: Arrival,
+    ) -> Result<(), DatapathError> {
+        let (now, port, frame) = (arrival.at(), arrival.port(), arrival.frame());
+        core.landed(now);
+        let id = self.node();
+        let inward = self.inward_of(port);
+        if order.loses(inward.wire) {
+            core.drop_damaged(now, id, inward, arrival);
+            return Ok(());
+        }
+        let crossing = core.arrive(now, id, inward, frame, arrival.length());
+        core.orders.clear();
+        let mut outcome = Outcome::UNKNOWN;
+        let tables = self.switch.tables();
+        let (routes, switch) = (&order.routes, self.id);
+        let route = |packet: &RocePacket| routes.port(switch, packet);
+        let routed = order.routes_packets.then_some(route);
+        core.cross(&crossing, frame, |medium, frames, orders| {
+            let done = match &routed {
+                Some(route) => medium.poll_routed(
+                    frames,
+                    &crossing,
+                    tables,
+                    frame,
+                    route,
+                    &mut outcome,
+                    orders,
+                ),
+                None => medium.poll_switch(frames, &crossing, tables, frame, &mut outcome, orders),
+            };
+            Ok(done?.then_some(()))
+        })?;
+        order.skip(core.orders.len());
+        let packet = (frame, crossing.length);
+        let Outcome::Queued(queued) = outcome else {
+            if let Some(port) = self.take_unqueued(core, (now, port), packet, &outcome) {
+                self.look(core, order, (now, node), port);
+            }
+            return Ok(());
+        };
+        let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+        let woken = self.switch.on_queued(now, port, packet, queued, &core.orders, &mut observer);
+        if woken[0].is_some() {
+            self.take_discarded(core, now);
+        }
+        for port in woken.into_iter().flatten() {
+            self.look(core, order, (now, node), port);
+        }
+        Ok(())
+    }
+
+    /// Sends the next frame of a port, if the port is free and a frame may leave.
+    fn look<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        (now, node): (Picos, u32),
+        port: u16,
+    ) {
+        if self.out_of(port).busy_until > now {
+            return;
+        }
+        if let Some(control) = self.switch.poll_control(now, port) {
+            let frame = match control {
+                ControlTransmission::Built(frame) => frame,
+                ControlTransmission::HopControl { source, control } => {
+                    core.frames.hop_control(source, &control)
+                }
+                ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
+            };
+            let length = self.switch.control_length();
+            return self.send_in_order(core, order, (now, node), port, (frame, length));
+        }
+        let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+        let sent = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
+        let has_news = self.switch.has_news();
+        let Some(Transmission { frame, length, queue, mark, .. }) = sent else { return };
+        if mark {
+            core.frames.mark(frame);
+        }
+        if let Some(draws) = &mut order.draws
+            && core.frames.priority(frame) != Some(0)
+        {
+            // Decided for an ACK, too, on which it has no effect.
+            let behind = self.switch.queues().queue_bytes(port.into(), queue);
+            let marks = draws.marks(self.id.0, port, behind);
+            if marks && core.frames.kind(frame) == FrameKind::Data {
+                self.mark_in_order(core, frame);
+            }
+        }
+        if has_news {
+            self.take_discarded(core, now);
+            while let Some(woken) = self.switch.poll_woken() {
+                order.skip(1);
+                self.look(core, order, (now, node), woken);
+            }
+        }
+        if let Some(logger) = &mut core.wire_logger {
+            logger.left(frame, queue);
+        }
+        if order.settings.control == Control::Hpcc {
+            self.stamp_in_order(core, order, now, port, frame);
+        }
+        self.send_in_order(core, order, (now, node), port, (frame, length));
+    }
+
+    /// Marks congestion in a packet, and counts the mark if it is the packet's first.
+    fn mark_in_order<W: Wires>(&self, core: &mut Core<W>, frame: FrameId) {
+        if let FrameLabel::Packet { marked: false, .. } = core.frames.label(frame) {
+            self.switch.tables().state().ecn_marked.add::<W>(1);
+        }
+        core.frames.mark(frame);
+    }
+
+    /// Adds the port's telemetry to a frame, for bytes sent before it and bytes of all queues behind it.
+    fn stamp_in_order<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &InOrder,
+        now: Picos,
+        port: u16,
+        frame: FrameId,
+    ) {
+        let queues = self.switch.queues();
+        let bytes = |queue| queues.queue_bytes(port.into(), QueueId::data(queue));
+        let waiting = (0..QUEUES).map(bytes).sum();
+        let out = self.out_of(port);
+        let (rate, sent) = (out.timing.rate, Bytes(out.sent_bytes));
+        let multiple = order.settings.stamp_multiple;
+        let hop = Hop::new(rate, now.to_nanos(), sent, Bytes(waiting), multiple);
+        core.frames.stamp(frame, hop.to_stamp());
+    }
+
+    fn send_in_order<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        (now, node): (Picos, u32),
+        port: u16,
+        (frame, length): (FrameId, u32),
+    ) {
+        self.depart(core, now, port, frame, length);
+        let out = self.out_of(port);
+        core.transmit_in_order((now, node, port), out, frame, length, &mut order.queue);
+    }
+}

@@ -1,0 +1,500 @@
+//! The host: its NIC, and what it does with arriving packets and timers.
+
+mod packets;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fabric_core::hop_control::ClassPauses;
+use fabric_core::priority::{self, Priority};
+use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
+use fabric_core::wire::telemetry::{Stamp, Stamps};
+use units::{BitsPerSecond, Nanos, Picos};
+
+use packets::{answer_to, data_packet, number_of, of_stamp, to_stamp};
+
+use super::congestion::hpcc::{Base, Hop, MAX_HOPS};
+use super::congestion::{Congestion, Feedback};
+use super::queue_pair::{Flow, QueuePair};
+use super::receiver::{Answer, Receiver, chunk_start};
+use super::settings::{Control, Settings};
+use super::{Purpose, Schedule, Timer};
+use crate::counters::HostCounters;
+use crate::frame_length::FrameLengths;
+use crate::host::{HostEvent, SenderCounts};
+use crate::queue_pair_table::QueuePairTable;
+
+/// DCQCN's first look for a cut comes this much later.
+const FIRST_DECREASE: u64 = 1;
+/// End of a pause that lasts until RESUME, beyond the end of every run.
+const UNTIL_RESUME: u64 = 1 << 53;
+
+/// The place of a host, and what its frames have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct HostLink {
+    /// Address of the host.
+    pub address: u32,
+    /// Rate of its link.
+    pub rate: BitsPerSecond,
+    /// Payload of a full packet.
+    pub payload: u16,
+    /// Accounted lengths of frames.
+    pub lengths: FrameLengths,
+    /// Class whose pauses stop ACKs.
+    pub ack_queue: Priority,
+}
+
+/// Result of a call, on which the driver acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reaction {
+    /// True if the NIC looks for a packet, if its port is free.
+    pub looks: bool,
+    /// Payload bytes that came in order.
+    pub delivered: u64,
+    /// A flow that this host has sent completely. Its receiver forgets it at this instant.
+    pub completed: Option<Flow>,
+}
+
+/// A queued answer with its telemetry.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    packet: RocePacket,
+    stamps: Stamps,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Host {
+    settings: Settings,
+    link: HostLink,
+    answers: VecDeque<Waiting>,
+    queue_pairs: QueuePairTable<QueuePair>,
+    /// Slots of queue pairs in the order of their creation, without those that have been cleared away.
+    list: Vec<u32>,
+    /// Place in the list of the queue pair that sent last, at that time.
+    last: usize,
+    receivers: BTreeMap<u32, Receiver>,
+    /// Paused classes, one bit each.
+    paused: u8,
+    /// Instant and number of the pending wake-up.
+    wake: Option<(Nanos, u32)>,
+    /// Number of the last timer.
+    timers: u32,
+    /// Stamps of the packet that was sent last.
+    stamps: Stamps,
+    counters: HostCounters,
+    events: VecDeque<HostEvent>,
+}
+
+impl Host {
+    /// An idle host.
+    pub fn new(settings: Settings, link: HostLink) -> Self {
+        Self {
+            settings,
+            link,
+            answers: VecDeque::new(),
+            queue_pairs: QueuePairTable::new(),
+            list: Vec::new(),
+            last: 0,
+            receivers: BTreeMap::new(),
+            paused: 0,
+            wake: None,
+            timers: 0,
+            stamps: Stamps::default(),
+            counters: HostCounters::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Counters since the start.
+    pub fn counters(&self) -> &HostCounters {
+        &self.counters
+    }
+
+    /// The next event, oldest first.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<HostEvent> {
+        self.events.pop_front()
+    }
+
+    /// Counters of the sender of `qp` so far; `None` once it has completed.
+    pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
+        let slot = self.queue_pairs.slot_of(qp)?;
+        Some(counts(self.queue_pairs.occupant(slot)))
+    }
+
+    /// True if nothing waits to be sent.
+    pub fn is_idle(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// Creates the queue pair of a flow. The NIC looks for a packet afterwards.
+    pub fn start(&mut self, now: Nanos, flow: Flow) {
+        self.counters.flows_started += 1;
+        let pair = QueuePair::new(flow, now, self.link.rate, &self.settings);
+        let slot = self.queue_pairs.insert(flow.qp, pair);
+        self.list.push(slot);
+    }
+
+    /// Deletes the receiving end of a queue pair. Returns the bytes that it had taken.
+    pub fn forget(&mut self, qp: u32) -> Option<u64> {
+        self.receivers.remove(&qp).map(|receiver| receiver.delivered)
+    }
+
+    /// Handles PAUSE and RESUME of a neighbour.
+    pub fn handle_pauses(&mut self, now: Picos, pauses: &ClassPauses) -> Reaction {
+        let mut reaction = Reaction::default();
+        for class in priority::in_mask(pauses.named) {
+            let quanta = pauses.quanta[class.index()];
+            let stops = quanta > 0;
+            if stops {
+                self.paused |= class.bit();
+            } else {
+                self.paused &= !class.bit();
+                reaction.looks = true;
+            }
+            let until = now.to_nanos().0 + if stops { UNTIL_RESUME } else { 0 };
+            self.events.push_back(HostEvent::PauseReceived {
+                priority: class,
+                at: now,
+                until: Nanos(until),
+                quanta,
+            });
+        }
+        if pauses.paused() == 0 {
+            self.counters.resumes_received += 1;
+        } else {
+            self.counters.pauses_received += 1;
+        }
+        reaction
+    }
+
+    /// Handles an arriving packet with its telemetry.
+    pub fn handle_packet(
+        &mut self,
+        now: Picos,
+        packet: &RocePacket,
+        stamps: &[Stamp],
+        schedule: &mut impl Schedule,
+    ) -> Reaction {
+        match packet.opcode {
+            Opcode::Acknowledge => self.handle_answer(now, packet, stamps, schedule),
+            _ => self.handle_data(now.to_nanos(), packet, stamps),
+        }
+    }
+
+    fn handle_data(&mut self, now: Nanos, packet: &RocePacket, stamps: &[Stamp]) -> Reaction {
+        let marked = packet.ecn == Ecn::CongestionExperienced;
+        self.counters.count_data(marked);
+        let receiver = self.receivers.entry(packet.destination_qp).or_default();
+        let before = receiver.delivered;
+        let first = packet.reth.map_or(0, |reth| reth.virtual_address as u32);
+        let answer = receiver.receive(now, (first, packet.payload_length), &self.settings);
+        let delivered = receiver.delivered.saturating_sub(before);
+        let expected = receiver.expected;
+        self.counters.delivered_bytes += delivered;
+        let syndrome = match answer {
+            Answer::Nothing => return Reaction { delivered, ..Reaction::default() },
+            Answer::Ack => Syndrome::Ack,
+            Answer::Nack => Syndrome::NakSequenceError,
+        };
+        let mut all = Stamps::default();
+        all[..stamps.len()].copy_from_slice(stamps);
+        self.answers.push_back(Waiting {
+            packet: answer_to(packet, expected, syndrome, marked),
+            stamps: all,
+        });
+        Reaction { looks: true, delivered, ..Reaction::default() }
+    }
+
+    /// Handles an ACK or NACK. One of an unknown queue pair does nothing at all.
+    fn handle_answer(
+        &mut self,
+        now: Picos,
+        packet: &RocePacket,
+        stamps: &[Stamp],
+        schedule: &mut impl Schedule,
+    ) -> Reaction {
+        let (Some(slot), Some(aeth)) =
+            (self.queue_pairs.slot_of(packet.destination_qp), packet.aeth)
+        else {
+            self.counters.unknown_queue_pair += 1;
+            return Reaction::default();
+        };
+        let is_nack = aeth.syndrome != Syndrome::Ack;
+        if is_nack {
+            self.counters.naks_received += 1;
+        } else {
+            self.counters.acknowledgements_received += 1;
+        }
+        let number = number_of(packet.psn, aeth);
+        let pair = self.queue_pairs.occupant(slot);
+        pair.notifications += u64::from(packet.congestion_echo);
+        let up_to = if self.settings.repeats_chunk {
+            chunk_start(number, self.settings.chunk.get().0)
+        } else {
+            number
+        };
+        pair.acknowledged = pair.acknowledged.max(u64::from(up_to));
+        let completed = pair.is_finished().then_some(pair.flow);
+        if let Some(Flow { flow, qp, .. }) = completed {
+            let counts = counts(pair);
+            self.events.push_back(HostEvent::FlowCompleted { flow, at: now, counts });
+            self.counters.flows_completed += 1;
+            self.queue_pairs.unlink(qp);
+        }
+        let pair = self.queue_pairs.occupant(slot);
+        if is_nack {
+            pair.next = pair.acknowledged;
+        }
+        let feedback = Feedback { number, sent: pair.next as u32, marked: packet.congestion_echo };
+        self.control(now.to_nanos(), slot, feedback, stamps, schedule);
+        Reaction { looks: true, delivered: 0, completed }
+    }
+
+    /// Congestion control after an ACK or NACK.
+    fn control(
+        &mut self,
+        now: Nanos,
+        slot: u32,
+        feedback: Feedback,
+        stamps: &[Stamp],
+        schedule: &mut impl Schedule,
+    ) {
+        let (settings, line) = (self.settings, self.link.rate.0);
+        let payload = u32::from(self.link.payload);
+        let pair = self.queue_pairs.occupant(slot);
+        let rates = (pair.rate, line);
+        match &mut pair.congestion {
+            Congestion::None => {}
+            Congestion::Dcqcn(state) => {
+                if feedback.marked && state.notified(pair.rate) && !pair.is_finished() {
+                    let qp = pair.flow.qp;
+                    self.clock(now, Purpose::Alpha, qp, 0, schedule);
+                    self.clock(now, Purpose::Decrease, qp, FIRST_DECREASE, schedule);
+                }
+            }
+            Congestion::Timely(state) => {
+                let sent_at = stamps.first().map_or(0, |stamp| of_stamp(*stamp));
+                let rtt = now.0.saturating_sub(sent_at);
+                if let Some(rate) = state.acknowledged(feedback, rtt, rates, &settings) {
+                    pair.rate = rate;
+                }
+            }
+            Congestion::Dctcp(state) => {
+                if let Some(rate) = state.acknowledged(feedback, payload, rates, &settings) {
+                    pair.rate = rate;
+                }
+            }
+            Congestion::Hpcc(state) => {
+                let mut hops = [Hop(0); MAX_HOPS];
+                let count = stamps.len().min(MAX_HOPS);
+                for (hop, stamp) in hops.iter_mut().zip(stamps) {
+                    *hop = Hop(of_stamp(*stamp));
+                }
+                let base = Base { rtt: pair.flow.base_rtt.0, window: pair.flow.window, line };
+                let rate = state.acknowledged(feedback, &hops[..count], base, &settings);
+                let Some(rate) = rate else { return };
+                pair.change_rate(rate);
+                let available = pair.available;
+                self.move_wake(now, available, schedule);
+            }
+        }
+    }
+
+    /// Starts a clock of DCQCN anew, `later` nanoseconds late. Returns its number.
+    fn clock(
+        &mut self,
+        now: Nanos,
+        purpose: Purpose,
+        qp: u32,
+        later: u64,
+        schedule: &mut impl Schedule,
+    ) -> u32 {
+        let Settings { alpha_update_interval, rate_decrease_interval, rate_increase_timer, .. } =
+            self.settings;
+        let period = match purpose {
+            Purpose::Alpha => alpha_update_interval,
+            Purpose::Decrease => rate_decrease_interval,
+            Purpose::Increase => rate_increase_timer,
+            Purpose::Wake => unreachable!("it has no period"),
+        };
+        self.timers = self.timers.wrapping_add(1);
+        let timer = Timer { purpose, qp, number: self.timers };
+        schedule.schedule(Nanos(now.0 + period.get().to_nanos().0 + later), timer);
+        self.timers
+    }
+
+    /// Handles a timer at its instant. A cancelled timer does nothing.
+    pub fn handle_timer(
+        &mut self,
+        now: Nanos,
+        timer: Timer,
+        schedule: &mut impl Schedule,
+    ) -> Reaction {
+        let Timer { purpose, qp, number } = timer;
+        if purpose == Purpose::Wake {
+            let is_pending = self.wake.is_some_and(|(_, pending)| pending == number);
+            if is_pending {
+                self.wake = None;
+            }
+            return Reaction { looks: is_pending, ..Reaction::default() };
+        }
+        let Some(slot) = self.queue_pairs.slot_of(qp) else { return Reaction::default() };
+        let (settings, line) = (self.settings, self.link.rate.0);
+        if purpose == Purpose::Decrease {
+            self.clock(now, purpose, qp, 0, schedule);
+        }
+        let pair = self.queue_pairs.occupant(slot);
+        let Congestion::Dcqcn(state) = &mut pair.congestion else { return Reaction::default() };
+        match purpose {
+            Purpose::Alpha => {
+                state.update_alpha(&settings);
+                self.clock(now, purpose, qp, 0, schedule);
+            }
+            Purpose::Decrease => {
+                if let Some(rate) = state.decrease(pair.rate, &settings) {
+                    pair.rate = rate;
+                    self.counters.rate_cuts += 1;
+                    self.start_increases(now, slot, schedule);
+                }
+            }
+            Purpose::Increase if state.increase_timer == number => {
+                pair.rate = state.increase(pair.rate, line, &settings);
+                self.start_increases(now, slot, schedule);
+            }
+            Purpose::Increase | Purpose::Wake => {}
+        }
+        Reaction::default()
+    }
+
+    /// Starts the clock of increases anew, and cancels the one before it.
+    fn start_increases(&mut self, now: Nanos, slot: u32, schedule: &mut impl Schedule) {
+        let qp = self.queue_pairs.occupant(slot).flow.qp;
+        let number = self.clock(now, Purpose::Increase, qp, 0, schedule);
+        if let Congestion::Dcqcn(state) = &mut self.queue_pairs.occupant(slot).congestion {
+            state.increase_timer = number;
+        }
+    }
+
+    /// Moves the pending wake-up to an earlier instant, at which a queue pair may send.
+    fn move_wake(&mut self, now: Nanos, available: Nanos, schedule: &mut impl Schedule) {
+        if self.wake.is_some_and(|(at, _)| available < at) {
+            self.wake_at(available.max(now), schedule);
+        }
+    }
+
+    fn wake_at(&mut self, at: Nanos, schedule: &mut impl Schedule) {
+        self.timers = self.timers.wrapping_add(1);
+        self.wake = Some((at, self.timers));
+        let timer = Timer { purpose: Purpose::Wake, qp: 0, number: self.timers };
+        schedule.schedule(at, timer);
+    }
+
+    /// The packet that starts onto the free port, if one may. If none may, a wake-up is scheduled for the earliest start
+    /// that pacing sets, also of queue pairs that a pause or the window stops.
+    pub fn poll(&mut self, now: Nanos, schedule: &mut impl Schedule) -> Option<RocePacket> {
+        if self.paused & self.link.ack_queue.bit() == 0
+            && let Some(Waiting { packet, stamps }) = self.answers.pop_front()
+        {
+            let is_ack = packet.aeth.is_some_and(|aeth| aeth.syndrome == Syndrome::Ack);
+            self.counters.acknowledgements_sent += u64::from(is_ack);
+            self.counters.naks_sent += u64::from(!is_ack);
+            self.stamps = stamps;
+            return Some(packet);
+        }
+        match self.choose(now) {
+            Some(place) => Some(self.transmit(now, place)),
+            None => {
+                self.plan_wake(now, schedule);
+                None
+            }
+        }
+    }
+
+    /// Stamps of the packet that [`poll`](Self::poll) has just returned, as many as its telemetry has hops.
+    pub fn stamps_of(&self, packet: &RocePacket) -> &[Stamp] {
+        let hops = packet.telemetry.map_or(0, |telemetry| telemetry.hops);
+        &self.stamps[..usize::from(hops)]
+    }
+
+    /// The place in the list of the next queue pair to send. Queue pairs that are completely acknowledged are cleared
+    /// away from the first one that was met on.
+    fn choose(&mut self, now: Nanos) -> Option<usize> {
+        let (count, rate, scales) = (self.list.len(), self.link.rate, self.settings.window_scales);
+        let (mut chosen, mut first_finished) = (None, usize::MAX);
+        for step in 1..=count {
+            let place = (self.last + step) % count;
+            let pair = self.queue_pairs.occupant(self.list[place]);
+            let is_paused = self.paused & pair.flow.priority.bit() != 0;
+            if !is_paused && pair.left() > 0 && !pair.is_blocked(rate, scales) {
+                if pair.available <= now {
+                    chosen = Some(place);
+                    break;
+                }
+            } else if pair.is_finished() {
+                first_finished = first_finished.min(place);
+            }
+        }
+        if first_finished < count {
+            chosen = self.clear(first_finished, chosen);
+        }
+        self.last = chosen.unwrap_or(self.last);
+        chosen
+    }
+
+    /// Removes the finished queue pair at `first` and all behind it. Returns the new place of the one at `kept`.
+    fn clear(&mut self, first: usize, kept: Option<usize>) -> Option<usize> {
+        let (mut next, mut moved) = (first, kept);
+        for place in first..self.list.len() {
+            let slot = self.list[place];
+            if self.queue_pairs.occupant(slot).is_finished() {
+                self.queue_pairs.release(slot);
+                continue;
+            }
+            if kept == Some(place) {
+                moved = Some(next);
+            }
+            self.list[next] = slot;
+            next += 1;
+        }
+        self.list.truncate(next);
+        moved
+    }
+
+    fn plan_wake(&mut self, now: Nanos, schedule: &mut impl Schedule) {
+        let mut earliest = Nanos(u64::MAX);
+        for &slot in &self.list {
+            let pair = self.queue_pairs.occupant(slot);
+            if pair.left() > 0 {
+                earliest = earliest.min(pair.available);
+            }
+        }
+        if self.wake.is_none() && earliest > now && earliest != Nanos(u64::MAX) {
+            self.wake_at(earliest, schedule);
+        }
+    }
+
+    fn transmit(&mut self, now: Nanos, place: usize) -> RocePacket {
+        let HostLink { address, rate: line, payload, lengths, .. } = self.link;
+        let pair = self.queue_pairs.occupant(self.list[place]);
+        let first = pair.next;
+        let bytes = pair.left().min(payload.into());
+        let packet = data_packet(&pair.flow, address, first, bytes as u16, self.settings.control);
+        let length = lengths.packet(bytes, packet.frame_length() as u64);
+        let rate = if self.settings.paced { BitsPerSecond(pair.rate) } else { line };
+        self.counters.retransmitted_packets += u64::from(first < pair.frontier);
+        pair.sent(now, bytes, length, rate);
+        if self.settings.control == Control::Timely {
+            self.stamps[0] = to_stamp(now.0);
+        }
+        self.counters.data_packets_sent += 1;
+        self.counters.payload_bytes_sent += bytes;
+        packet
+    }
+}
+
+fn counts(pair: &QueuePair) -> SenderCounts {
+    SenderCounts { retransmitted_packets: pair.repeated, notifications: pair.notifications }
+}

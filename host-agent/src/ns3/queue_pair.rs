@@ -1,0 +1,109 @@
+//! The sending end of a queue pair.
+
+use fabric_core::priority::Priority;
+use units::{BitsPerSecond, Nanos};
+
+use super::Settings;
+use super::congestion::Congestion;
+use super::time::transmission;
+
+/// A flow that a host sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The number that events name.
+    pub flow: u32,
+    /// Number of its queue pair at both ends.
+    pub qp: u32,
+    /// Address of the receiver.
+    pub destination: u32,
+    /// Source port in the simulator.
+    pub source_port: u16,
+    /// Destination port in the simulator.
+    pub destination_port: u16,
+    /// Class of its packets.
+    pub priority: Priority,
+    /// Bytes to send.
+    pub bytes: u64,
+    /// Window; 0 for none.
+    pub window: u32,
+    /// Base round-trip time.
+    pub base_rtt: Nanos,
+}
+
+/// Sending end of a queue pair.
+#[derive(Debug)]
+pub(super) struct QueuePair {
+    pub flow: Flow,
+    /// Next byte to send.
+    pub next: u64,
+    /// All bytes before this one are acknowledged.
+    pub acknowledged: u64,
+    /// First byte that has never been sent.
+    pub frontier: u64,
+    /// Current rate.
+    pub rate: u64,
+    /// Instant from which the next packet may start.
+    pub available: Nanos,
+    /// Length of the last packet's frame.
+    pub last_length: u64,
+    pub congestion: Congestion,
+    /// Marked ACKs received.
+    pub notifications: u64,
+    /// Packets sent again.
+    pub repeated: u64,
+}
+
+impl QueuePair {
+    pub fn new(flow: Flow, now: Nanos, line: BitsPerSecond, settings: &Settings) -> Self {
+        Self {
+            flow,
+            next: 0,
+            acknowledged: 0,
+            frontier: 0,
+            rate: line.0,
+            available: now,
+            last_length: 0,
+            congestion: Congestion::new(settings, line),
+            notifications: 0,
+            repeated: 0,
+        }
+    }
+
+    /// Bytes from the next byte to send to the end.
+    pub fn left(&self) -> u64 {
+        self.flow.bytes.saturating_sub(self.next)
+    }
+
+    /// True if all bytes are acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.acknowledged >= self.flow.bytes
+    }
+
+    /// True if the window forbids the next packet. A packet may overshoot it.
+    pub fn is_blocked(&self, line: BitsPerSecond, scales: bool) -> bool {
+        let full = u64::from(self.flow.window);
+        if full == 0 {
+            return false;
+        }
+        let window = if scales { (full.wrapping_mul(self.rate) / line.0).max(1) } else { full };
+        self.next.wrapping_sub(self.acknowledged) >= window
+    }
+
+    /// Sets a new rate, and moves the next packet's start by the change of the last packet's time.
+    pub fn change_rate(&mut self, rate: u64) {
+        let time = |rate| transmission(self.last_length, BitsPerSecond(rate)).0;
+        let moved = self.available.0.wrapping_add(time(rate)).wrapping_sub(time(self.rate));
+        // Before the start of time there is nothing: the simulator's times are signed.
+        self.available = Nanos(if moved > i64::MAX as u64 { 0 } else { moved });
+        self.rate = rate;
+    }
+
+    /// Accounts for a packet that starts at `now` with a frame of `length` bytes, at this rate.
+    pub fn sent(&mut self, now: Nanos, payload: u64, length: u64, rate: BitsPerSecond) {
+        self.repeated += u64::from(self.next < self.frontier);
+        self.next += payload;
+        self.frontier = self.frontier.max(self.next);
+        self.last_length = length;
+        self.available = Nanos(now.0 + transmission(length, rate).0);
+    }
+}

@@ -1,0 +1,145 @@
+//! Settings of hosts of HPCC's simulator.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::checked::{Part, Period, SomeBytes, Weight};
+use units::quantity::Increase;
+use units::ratio::{Probability, Ratio};
+use units::schema::DefaultsInWords;
+use units::{BitsPerSecond, Bytes, Picos};
+
+const fn in_words() -> DefaultsInWords {
+    DefaultsInWords { except: &["control", "paths"] }
+}
+
+/// Hosts of HPCC's simulator (ns-3): NIC, queue pairs and congestion control with its rules and its arithmetic in
+/// doubles. They take the place of the NIC and the transport of all hosts. Of the other keys of `host`, `payload` and
+/// `ack_queue` apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "SimulatedHostKeys", transform = in_words())]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the simulator's config")]
+pub struct Settings {
+    /// Congestion control: "none", "dcqcn", "hpcc", "timely" or "dctcp" (`CC_MODE`). Default "none".
+    pub control: Control,
+    /// True if flows have a window of the bandwidth-delay product (`HAS_WIN`). Default false.
+    pub window: bool,
+    /// Paths that base round-trip times and windows are computed for: "longest", the longest of all pairs of hosts, or
+    /// "own", the path of the flow's pair (`GLOBAL_T`). Default "longest".
+    pub paths: Paths,
+    /// True if windows shrink with the rate (`VAR_WIN`). Default false.
+    pub window_scales: bool,
+    /// True if the rate paces packets; otherwise packets follow at line rate (`RATE_BOUND`). Default true.
+    pub paced: bool,
+    /// Bytes of a flow from which on each packet is acknowledged (`L2_ACK_INTERVAL`). Default "1B".
+    pub ack_from: Bytes,
+    /// Length of a chunk; the packet that ends a chunk is acknowledged in any case (`L2_CHUNK_SIZE`). Default "4kB".
+    pub chunk: SomeBytes,
+    /// True if a loss is repaired from the beginning of its chunk (`L2_BACK_TO_ZERO`). Default false.
+    pub repeats_chunk: bool,
+    /// Minimum rate (`MIN_RATE`). Default "100Mbps".
+    pub minimum_rate: BitsPerSecond,
+    /// Step of additive increase (`RATE_AI`, of DCTCP `DCTCP_RATE_AI`). Default "5Mbps".
+    pub additive_increase: Increase,
+    /// Step of hyper increase (`RATE_HAI`), of DCQCN and TIMELY. Default "50Mbps".
+    pub hyper_increase: Increase,
+    /// Weight of an update of alpha, of DCQCN and DCTCP (`EWMA_GAIN`). Default "1/16".
+    pub gain: Weight,
+    /// Time between DCQCN's updates of alpha (`ALPHA_RESUME_INTERVAL`). Default "55us".
+    pub alpha_update_interval: Period,
+    /// Time between DCQCN's looks for a cut (`RATE_DECREASE_INTERVAL`). Default "4us".
+    pub rate_decrease_interval: Period,
+    /// Period of DCQCN's rate increase timer (`RP_TIMER`). Default "1500us".
+    pub rate_increase_timer: Period,
+    /// Stages of DCQCN's fast recovery (`FAST_RECOVERY_TIMES`). Default 5.
+    pub fast_recovery_stages: u32,
+    /// True if each of DCQCN's cuts lowers the target (`CLAMP_TARGET_RATE`). Default false.
+    pub clamp_target_rate: bool,
+    /// Utilisation that HPCC aims at, above 0, up to 1 (`U_TARGET`). Default 0.95.
+    pub utilisation: Part,
+    /// HPCC's round trips of additive increase (`MI_THRESH`). Default 5.
+    pub max_stage: u32,
+    /// True if each ACK changes HPCC's rate; otherwise one of each round trip (`FAST_REACT`). Default true.
+    pub fast_reaction: bool,
+    /// True if HPCC has a rate for each hop, of which the least applies (`MULTI_RATE`). Default false.
+    pub rate_per_hop: bool,
+    /// True if hops without a queue count once a round trip only (`SAMPLE_FEEDBACK`). Default false.
+    pub skips_empty_queues: bool,
+    /// Factor by which telemetry is coarser than 128 B sent and 80 B queued, from 1 up (`INT_MULTI`). Default 1.
+    #[schemars(range(min = 1))]
+    pub stamp_multiple: u32,
+}
+
+/// Congestion control of senders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedControl")]
+pub enum Control {
+    /// Packets are sent at line rate.
+    #[default]
+    None,
+    /// DCQCN.
+    Dcqcn,
+    /// HPCC.
+    Hpcc,
+    /// TIMELY.
+    Timely,
+    /// DCTCP.
+    Dctcp,
+}
+
+/// Paths of base round-trip times and windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedPaths")]
+pub enum Paths {
+    /// The longest of all pairs of hosts.
+    #[default]
+    Longest,
+    /// The path of the flow's pair.
+    Own,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let micros = |count: u64| Period::within(Picos(count * 1_000_000));
+        Self {
+            control: Control::None,
+            window: false,
+            paths: Paths::Longest,
+            window_scales: false,
+            paced: true,
+            ack_from: Bytes(1),
+            chunk: SomeBytes::within(Bytes(4000)),
+            repeats_chunk: false,
+            minimum_rate: BitsPerSecond(100_000_000),
+            additive_increase: Increase(BitsPerSecond(5_000_000)),
+            hyper_increase: Increase(BitsPerSecond(50_000_000)),
+            gain: Weight::within(Ratio::new(1, 16)),
+            alpha_update_interval: micros(55),
+            rate_decrease_interval: micros(4),
+            rate_increase_timer: micros(1500),
+            fast_recovery_stages: 5,
+            clamp_target_rate: false,
+            utilisation: Part::within(Probability { millionths: 950_000 }),
+            max_stage: 5,
+            fast_reaction: true,
+            rate_per_hop: false,
+            skips_empty_queues: false,
+            stamp_multiple: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// g as a double.
+    pub(super) fn gain(&self) -> f64 {
+        let Ratio { numerator, denominator } = self.gain.get();
+        f64::from(numerator) / f64::from(denominator)
+    }
+
+    /// The utilisation that HPCC aims at, as a double.
+    pub(super) fn target(&self) -> f64 {
+        f64::from(self.utilisation.get().millionths) / 1e6
+    }
+}

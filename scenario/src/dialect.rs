@@ -1,0 +1,218 @@
+//! `dialect`: the rules of a simulator, a key each, chosen together.
+//!
+//! A dialect sets the keys in [`Dialect::apply`] that a file does not set itself. `xoff validate --resolved` writes them
+//! out. Keys are documented in their sections; their needs are checked here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::document::Document;
+use super::report::ScenarioError;
+use super::scenario_keys::ScenarioKeys;
+use super::{
+    DatapathKind, Fault, Headroom, PauseLasts, Reserves, Scenario, Scheduler, Scheme, TimeOfFrames,
+};
+
+/// A simulator whose rules a scenario follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// HPCC's simulator: ns-3, alibaba-edu/High-Precision-Congestion-Control.
+    HpccNs3,
+}
+
+/// Order of events at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "OrderOfEvents")]
+pub enum Order {
+    /// By node and port.
+    #[default]
+    Nodes,
+    /// As other events have inserted them into one queue.
+    Insertion,
+}
+
+/// Source of random numbers for marks and losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RandomNumbers")]
+pub enum Numbers {
+    /// Generators of each switch and wire, from the scenario's seed.
+    #[default]
+    Seed,
+    /// Streams of one generator, as ns-3 draws them.
+    #[serde(rename = "mrg32k3a")]
+    Mrg32k3a,
+}
+
+/// Hash by which ECMP chooses among next hops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "EcmpHash")]
+pub enum Ecmp {
+    /// A hash of the five-tuple under a seed of each switch.
+    #[default]
+    FiveTuple,
+    /// `MurmurHash3` of addresses and ports under the switch's id.
+    Murmur3,
+}
+
+/// Order of the next hops from which ECMP chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "OrderOfNextHops")]
+pub enum NextHops {
+    /// From the highest id down.
+    #[default]
+    Descending,
+    /// From the lowest id up.
+    Ascending,
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// True if a file or an override sets a key.
+fn is_set(document: &Document<'_>, path: &str) -> bool {
+    let mut node = Some(&document.root);
+    for name in path.split('.') {
+        node = node.and_then(|node| node.child(name));
+    }
+    node.is_some()
+}
+
+impl Dialect {
+    /// Sets the keys that the file does not set.
+    pub(super) fn apply(self, keys: &mut ScenarioKeys, document: &Document<'_>) {
+        let Self::HpccNs3 = self;
+        let is_free = |path| !is_set(document, path);
+        if is_free("datapath.kind") {
+            keys.datapath.kind = DatapathKind::Memory;
+        }
+        if is_free("order") {
+            keys.order = Order::Insertion;
+        }
+        if is_free("numbers") {
+            keys.numbers = Numbers::Mrg32k3a;
+        }
+        if is_free("frames.time") {
+            keys.frames.time = TimeOfFrames::TruncatedDoubles;
+        }
+        if is_free("frames.shortest") {
+            keys.frames.shortest = Some(units::Bytes(1));
+        }
+        let switch = &mut keys.switch;
+        if is_free("switch.ecmp") {
+            switch.ecmp = Ecmp::Murmur3;
+        }
+        if is_free("switch.scheme") {
+            switch.scheme = Scheme::PfcReached(super::scheme::PfcReached {});
+        }
+        if is_free("switch.pause_lasts") {
+            switch.pause_lasts = PauseLasts::UntilResume;
+        }
+        if is_free("switch.reserves") {
+            switch.reserves = Reserves::Ports;
+        }
+        if is_free("switch.scheduler") {
+            switch.scheduler = Scheduler::RoundRobin {};
+        }
+        if is_free("host.ns3") {
+            keys.host.ns3 = Some(host_agent::ns3::Settings::default());
+        }
+    }
+}
+
+impl Scenario {
+    /// Adds the keys to a resolved scenario that are left out where they have xoff's own values.
+    pub(super) fn name_dialects_keys(&self, table: &mut toml::Table) {
+        let value = |key: &str, value: toml::Value| (key.to_owned(), value);
+        let text = |kind: Result<toml::Value, _>| kind.expect("a text");
+        let own = [
+            value("order", text(toml::Value::try_from(self.order))),
+            value("numbers", text(toml::Value::try_from(self.numbers))),
+        ];
+        let of_switch = [
+            value("ecmp", text(toml::Value::try_from(self.switch.ecmp))),
+            value("next_hops", text(toml::Value::try_from(self.switch.next_hops))),
+            value("pause_lasts", text(toml::Value::try_from(self.switch.pause_lasts))),
+            value("reserves", text(toml::Value::try_from(self.switch.reserves))),
+        ];
+        table.extend(own);
+        if let Some(toml::Value::Table(switch)) = table.get_mut("switch") {
+            switch.extend(of_switch);
+        }
+    }
+
+    /// Checks that the keys that belong to a simulator have what they need.
+    pub(super) fn check_dialect(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let in_order = self.order == Order::Insertion;
+        let needs_order = [
+            ("numbers", self.numbers != Numbers::default(), "random numbers in ns-3's order"),
+            ("switch.ecmp", self.switch.ecmp != Ecmp::default(), "ECMP by MurmurHash3"),
+            ("host.ns3", self.host.ns3.is_some(), "hosts of HPCC's simulator"),
+        ];
+        if !in_order {
+            return match needs_order.iter().find(|(_, is_there, _)| *is_there) {
+                None => Ok(()),
+                Some((path, _, what)) => {
+                    let title = format!("{what}, and events by node");
+                    let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\" for all of \
+                                the simulator's rules";
+                    Err(document.error(path, &title, help))
+                }
+            };
+        }
+        if self.host.ns3.is_none() {
+            let title = "events in the order of insertion, and xoff's own hosts";
+            let help = "this order needs the hosts of HPCC's simulator: write the table [host.ns3]";
+            return Err(document.error("order", title, help));
+        }
+        if self.datapath.kind == DatapathKind::Kernel {
+            let title = "events in the order of insertion, on the kernel datapath";
+            let help = "the kernel's switches take frames by node and port: write datapath.kind = \
+                        \"memory\", or leave out `dialect` and `order`";
+            let path = if is_set(document, "datapath.kind") { "datapath.kind" } else { "order" };
+            return Err(document.error(path, title, help));
+        }
+        self.check_order(document)
+    }
+
+    /// Checks that nothing asks for what is not done in the order of insertion.
+    fn check_order(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let switch = &self.switch;
+        let fits = matches!(switch.scheme, Scheme::Pfc(_) | Scheme::PfcReached(_));
+        let fixed = matches!(switch.headroom, Headroom::Sih { .. });
+        let in_the_way = [
+            ("switch.scheme", !fits, "a scheme other than PFC"),
+            ("switch.headroom", !fixed, "headroom that is measured"),
+            ("switch.watchdog", switch.watchdog.is_some(), "a watchdog"),
+            ("switch.device_queue", switch.device_queue.is_some(), "a FIFO of the device"),
+            ("storms", !self.storms.is_empty(), "PFC storms"),
+            ("routes", !self.routes.is_empty(), "static routes"),
+            ("results.flow_trace", self.results.flow_trace.is_some(), "a trace of senders"),
+        ];
+        let other = in_the_way.iter().find(|(_, is_there, _)| *is_there);
+        if let Some((path, _, what)) = other {
+            let title = format!("{what}, and events in the order of insertion");
+            let help = "leave out one of them: `order` and `dialect` do without it";
+            return Err(document.error(path, &title, help));
+        }
+        for (number, fault) in self.faults.iter().enumerate() {
+            let is_drawn = self.numbers == Numbers::Mrg32k3a
+                && matches!(
+                    fault,
+                    Fault::Loss { at: None, r#for: None, rate: Some(_), nth: None, .. }
+                );
+            if !is_drawn {
+                let title = "a fault that ns-3 does not draw, and events in the order of insertion";
+                let help = "write kind = \"loss\" with a `rate`, for the whole run, and numbers = \
+                            \"mrg32k3a\"";
+                return Err(document.error(&format!("faults.{number}"), title, help));
+            }
+        }
+        Ok(())
+    }
+}

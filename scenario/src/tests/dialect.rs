@@ -1,0 +1,110 @@
+//! The dialect of a simulator: keys that it chooses, and errors at their lines.
+
+use crate::{DatapathKind, Dialect, Ecmp, Numbers, Order, PauseLasts, Reserves, Scheme};
+
+use super::{SMALL, parse, report, report_on};
+
+const DIALECT: &str = "dialect = \"hpcc-ns3\"\n";
+
+/// Line and title of a report.
+fn place(report: &str) -> (&str, &str) {
+    let title = report.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let line = report.lines().nth(1).unwrap_or_default();
+    (line.rsplit(':').nth(1).unwrap_or_default(), title)
+}
+
+#[test]
+fn a_dialect_chooses_the_keys_that_the_file_does_not_set() {
+    let scenario = parse(&format!("{DIALECT}{SMALL}")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.dialect, Some(Dialect::HpccNs3));
+    assert_eq!(scenario.datapath.kind, DatapathKind::Memory);
+    assert_eq!((scenario.order, scenario.numbers), (Order::Insertion, Numbers::Mrg32k3a));
+    assert_eq!(scenario.switch.ecmp, Ecmp::Murmur3);
+    assert_eq!(scenario.switch.pause_lasts, PauseLasts::UntilResume);
+    assert_eq!(scenario.switch.reserves, Reserves::Ports);
+    assert!(matches!(scenario.switch.scheme, Scheme::PfcReached(_)));
+    assert!(scenario.host.ns3.is_some());
+    let own = format!(
+        "{DIALECT}numbers = \"seed\"\n{SMALL}[switch]\necmp = \"five-tuple\"\nreserves = \"queues\"\n\
+         scheme = {{ kind = \"pfc\" }}\n[host.ns3]\ncontrol = \"hpcc\"\n"
+    );
+    let scenario = parse(&own).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((scenario.order, scenario.numbers), (Order::Insertion, Numbers::Seed));
+    assert_eq!(
+        (scenario.switch.ecmp, scenario.switch.reserves),
+        (Ecmp::FiveTuple, Reserves::Queues)
+    );
+    assert!(matches!(scenario.switch.scheme, Scheme::Pfc(_)));
+    let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, scenario);
+}
+
+/// Other runs write what they wrote before.
+#[test]
+fn a_scenario_without_a_dialect_does_not_name_its_keys() {
+    let text = parse(SMALL).expect("it is right").to_toml();
+    for key in
+        ["dialect", "order", "numbers", "ecmp", "next_hops", "pause_lasts", "reserves", "ns3"]
+    {
+        let named = text.lines().any(|line| line.starts_with(&format!("{key} =")));
+        assert!(!named && !text.contains("[host.ns3]"), "{key}");
+    }
+}
+
+#[test]
+fn an_unknown_dialect_is_an_error_at_its_line() {
+    let text = format!("dialect = \"conweave-ns3\"\n{SMALL}");
+    let report = report(&text);
+    assert_eq!(place(&report), ("1", "`dialect` cannot be `conweave-ns3`"), "{report}");
+}
+
+#[test]
+fn a_datapath_that_cannot_have_the_order_is_an_error_at_its_line() {
+    let kernel = report(&format!("{DIALECT}{SMALL}[datapath]\nkind = \"kernel\"\n"));
+    let title = "events in the order of insertion, on the kernel datapath";
+    assert_eq!(place(&kernel), ("14", title), "{kernel}");
+    let order = report(&format!("order = \"insertion\"\n{SMALL}[host.ns3]\n"));
+    assert_eq!(place(&order), ("1", title), "{order}");
+}
+
+#[test]
+fn keys_that_need_the_order_are_errors_without_it() {
+    for (more, line) in
+        [("[switch]\necmp = \"murmur3\"\n", "13"), ("[host.ns3]\ncontrol = \"dcqcn\"\n", "11")]
+    {
+        let report = report_on(more);
+        assert_eq!(place(&report).0, line, "{report}");
+        assert!(report.contains("order = \"insertion\""), "{report}");
+    }
+    let numbers = report(&format!("numbers = \"mrg32k3a\"\n{SMALL}"));
+    assert_eq!(place(&numbers).0, "1", "{numbers}");
+    let hosts = report(&format!("order = \"insertion\"\n[datapath]\nkind = \"memory\"\n{SMALL}"));
+    assert!(hosts.contains("[host.ns3]"), "{hosts}");
+}
+
+#[test]
+fn settings_that_no_order_of_insertion_has_are_errors_at_their_lines() {
+    for (more, title) in [
+        ("[switch]\nwatchdog = { action = \"drop\" }\n", "a watchdog"),
+        ("[switch]\nscheme = { kind = \"dsh\" }\n", "a scheme other than PFC"),
+        ("[switch]\nheadroom = { kind = \"adaptive\" }\n", "headroom that is measured"),
+        ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
+        ("[[faults]]\nkind = \"down\"\nwire = \"h0->s0\"\n", "a fault that ns-3 does not draw"),
+        ("[[faults]]\nkind = \"loss\"\nnth = [1]\n", "a fault that ns-3 does not draw"),
+    ] {
+        let report = report(&format!("{DIALECT}{SMALL}{more}"));
+        let (line, found) = place(&report);
+        assert!(found.starts_with(title), "{report}");
+        assert!(line.parse::<u32>().expect("a line") > 11, "{report}");
+    }
+    let loss = format!("{DIALECT}{SMALL}[[faults]]\nkind = \"loss\"\nrate = 0.1\n");
+    assert!(parse(&loss).is_ok());
+}
+
+#[test]
+fn a_shortest_packet_is_between_one_byte_and_sixty() {
+    for size in ["0B", "61B"] {
+        let report = report_on(&format!("[frames]\nshortest = \"{size}\"\n"));
+        assert!(report.contains("a shortest packet of"), "{report}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Runs of HPCC's simulator, imported with its dialect: the outputs are the simulator's, line by line.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use emulation::engine::Watch;
+use emulation::run::{Threads, run};
+use import::ns3::{self, Arguments, Options, Simulator};
+use scenario::Scenario;
+use tempfile::TempDir;
+
+/// Folders of `data/hpcc-ns3`, and true if the run is not sound, because switches drop lossless packets.
+const RUNS: [(&str, bool); 11] = [
+    ("acks-paused", false),
+    ("dcqcn-marks-and-pauses", false),
+    ("dcqcn-random-marks", false),
+    ("dcqcn-two-classes", false),
+    ("dctcp", false),
+    ("headroom-drops", true),
+    ("hpcc-fat-tree", false),
+    ("hpcc-rate-per-hop", false),
+    ("lossy-links", false),
+    ("resume-at-threshold", false),
+    ("timely", false),
+];
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/hpcc-ns3")
+}
+
+/// Imports a run into a folder. Returns its scenario.
+fn imported(name: &str, folder: &Path, overrides: &[&str]) -> Scenario {
+    let config = data().join(name).join("config.txt");
+    let arguments = Arguments::default();
+    let imported = ns3::import(Simulator::Hpcc, arguments, &config, "run", Options::default());
+    let imported = imported.unwrap_or_else(|error| panic!("{error}"));
+    let differences = &imported.remarks.differences;
+    assert!(differences.is_empty(), "{name}: {differences:?}");
+    for (list, text) in &imported.flow_lists {
+        fs::write(folder.join(list), text).expect("the folder takes it");
+    }
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    let scenario = Scenario::parse(&imported.toml, &folder.join("run.toml"), &overrides);
+    scenario.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a scenario, and returns the folder of its results.
+fn results(scenario: &Scenario, folder: &Path, threads: &str, sound: bool) -> PathBuf {
+    let results = folder.join("results");
+    let interrupted = AtomicBool::new(false);
+    let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+    let threads: Threads = threads.parse().expect("a number");
+    let outcome = run(scenario, Some(&results), threads, &mut watch).expect("memory and disk");
+    assert_eq!(outcome.is_sound(), sound, "{:?}", outcome.report.summary);
+    assert_eq!(outcome.report.summary.threads, 1);
+    results
+}
+
+#[test]
+fn imported_runs_have_the_simulators_files() {
+    for (name, drops) in RUNS {
+        let folder = TempDir::new().expect("a temporary folder");
+        let scenario = imported(name, folder.path(), &[]);
+        let results = results(&scenario, folder.path(), "3", !drops);
+        for file in ["fct.txt", "pfc.txt", "qlen.txt"] {
+            let read = |folder: &Path| fs::read_to_string(folder.join(file)).expect("it is there");
+            let (there, here) = (read(&data().join(name)), read(&results));
+            let differs = there.lines().zip(here.lines()).find(|(there, here)| there != here);
+            assert_eq!(differs, None, "{name}: {file}");
+            assert_eq!(there.len(), here.len(), "{name}: {file}");
+        }
+    }
+}
+
+/// Each rule decides in some run: another value of its key changes the simulator's times.
+#[test]
+fn each_key_of_the_dialect_decides_in_some_run() {
+    for (name, key, decides) in [
+        ("hpcc-fat-tree", "switch.next_hops=ascending", true),
+        ("hpcc-fat-tree", "switch.ecmp=five-tuple", true),
+        ("hpcc-fat-tree", "host.ns3.fast_reaction=false", true),
+        ("dctcp", "frames.time=whole-nanoseconds", true),
+        ("acks-paused", "switch.scheme={ kind = \"pfc\" }", true),
+        ("acks-paused", "host.ack_queue=0", true),
+        ("dcqcn-marks-and-pauses", "numbers=seed", true),
+        ("dcqcn-two-classes", "switch.reserves=queues", false),
+        ("dcqcn-two-classes", "switch.scheduler={ kind = \"strict\" }", true),
+        ("timely", "host.ns3.window_scales=false", true),
+        // A seed has no effect where numbers are the simulator's.
+        ("dcqcn-marks-and-pauses", "seed=77", false),
+    ] {
+        let folder = TempDir::new().expect("a temporary folder");
+        let scenario = imported(name, folder.path(), &[key]);
+        let results = results(&scenario, folder.path(), "1", true);
+        let read = |folder: &Path| fs::read_to_string(folder.join("fct.txt")).expect("it is there");
+        let differs = read(&data().join(name)) != read(&results);
+        assert_eq!(differs, decides, "{name}: {key}");
+    }
+}
+
+#[test]
+fn the_resolved_scenario_has_all_keys_of_the_dialect_and_is_the_same() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let scenario = imported("resume-at-threshold", folder.path(), &[]);
+    let text = scenario.to_toml();
+    for line in [
+        "dialect = \"hpcc-ns3\"",
+        "order = \"insertion\"",
+        "numbers = \"mrg32k3a\"",
+        "ecmp = \"murmur3\"",
+        "pause_lasts = \"until-resume\"",
+        "reserves = \"ports\"",
+        "kind = \"pfc-reached\"",
+        "kind = \"round-robin\"",
+        "time = \"truncated-doubles\"",
+        "shortest = \"1B\"",
+        "[host.ns3]",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let again = Scenario::parse(&text, &folder.path().join("run.toml"), &[]);
+    assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+}
