@@ -97,7 +97,8 @@ fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
         assert_eq!(classes(&messages), [(0, 1 << CLASS)], "{settings:?}");
         tested.push(policy.scheme());
     }
-    for kind in SchemeKind::ALL {
+    // A refused packet of HPCC's simulator pauses nobody.
+    for kind in SchemeKind::ALL.iter().filter(|kind| **kind != SchemeKind::PfcReached) {
         assert!(tested.contains(kind), "{kind:?}");
     }
 }

@@ -70,7 +70,7 @@ fn a_datapath_that_cannot_have_the_order_is_an_error_at_its_line() {
 #[test]
 fn keys_that_need_the_order_are_errors_without_it() {
     for (more, line) in
-        [("[switch]\necmp = \"murmur3\"\n", "13"), ("[host.ns3]\ncontrol = \"dcqcn\"\n", "11")]
+        [("[switch]\necmp = \"murmur3\"\n", "13"), ("[host.ns3]\ncontrol = \"dcqcn\"\n", "12")]
     {
         let report = report_on(more);
         assert_eq!(place(&report).0, line, "{report}");
