@@ -55,20 +55,18 @@ impl Timing {
     pub fn serialise(&self, length: u32) -> Picos {
         let bytes = self.on_the_wire(length);
         // A division would be most of the work of a transmission. The usual rates need only a product.
-        let exact = if self.byte == 0 {
-            self.serialise_slowly(bytes)
-        } else {
-            Picos(bytes * u64::from(self.byte))
-        };
-        self.frame_time.rounded(exact)
+        if self.byte == 0 {
+            return self.serialise_slowly(bytes);
+        }
+        self.frame_time.rounded(Picos(bytes * u64::from(self.byte)))
     }
 
-    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as doubles.
+    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as doubles, where it may be zero.
     fn serialise_slowly(&self, bytes: u64) -> Picos {
         if self.doubles {
             return Picos::from_nanos(transmission(bytes, self.rate));
         }
-        self.rate.serialise(bytes)
+        self.frame_time.rounded(self.rate.serialise(bytes))
     }
 
     /// Beginning of the transmission of a frame of `length` bytes whose last bit arrives at `arrival`.

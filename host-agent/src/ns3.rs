@@ -2,7 +2,8 @@
 //! congestion control, with its rules for equal instants and its arithmetic.
 //!
 //! Rates and gaps follow from IEEE doubles, as there, so that results are the simulator's to the nanosecond. This is the
-//! only module of this crate with floats, and no other host uses it.
+//! only module of this crate with floats. No other host uses it; [`time`] is also the time of frames with
+//! `frames.time = "truncated-doubles"`.
 //!
 //! [`Host`] is sans-I/O. The driver calls [`Host::poll`] whenever the port is free and a call returns that the NIC
 //! [looks](Reaction::looks) for a packet, and [`Host::handle_timer`] at the instants that the host has passed to

@@ -6,7 +6,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use units::checked::Period;
+
 use super::document::Document;
+use super::fault::FrameClass;
+use super::lossy::Lossy;
 use super::report::ScenarioError;
 use super::scenario_keys::ScenarioKeys;
 use super::{
@@ -148,6 +152,7 @@ impl Scenario {
 
     /// Checks that the keys that belong to a simulator have what they need.
     pub(super) fn check_dialect(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        self.check_pauses_that_last(document)?;
         let in_order = self.order == Order::Insertion;
         let needs_order = [
             ("numbers", self.numbers != Numbers::default(), "random numbers in ns-3's order"),
@@ -180,6 +185,23 @@ impl Scenario {
         self.check_order(document)
     }
 
+    /// Checks that nothing computes with the duration of a pause that lasts until its RESUME.
+    fn check_pauses_that_last(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let lasts = self.switch.pause_lasts == PauseLasts::UntilResume;
+        let in_the_way = [
+            ("storms", !self.storms.is_empty(), "PFC storms"),
+            ("switch.lossy", matches!(self.switch.lossy, Lossy::Bshare(_)), "BSHARE"),
+        ];
+        match in_the_way.iter().find(|(_, is_there, _)| lasts && *is_there) {
+            None => Ok(()),
+            Some((path, _, what)) => {
+                let title = format!("{what}, and pauses that last until RESUME");
+                let help = "they count in quanta: write switch.pause_lasts = \"quanta\"";
+                Err(document.error(path, &title, help))
+            }
+        }
+    }
+
     /// Checks that nothing asks for what is not done in the order of insertion.
     fn check_order(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let switch = &self.switch;
@@ -200,16 +222,37 @@ impl Scenario {
             let help = "leave out one of them: `order` and `dialect` do without it";
             return Err(document.error(path, &title, help));
         }
+        let whole_nanos = |period: Period| period.get().0 >= 1000;
+        for (key, period) in self.host.ns3.iter().flat_map(|it| {
+            [
+                ("alpha_update_interval", it.alpha_update_interval),
+                ("rate_decrease_interval", it.rate_decrease_interval),
+                ("rate_increase_timer", it.rate_increase_timer),
+            ]
+        }) {
+            if !whole_nanos(period) {
+                let title = "a period below 1 ns";
+                let help = "the simulator counts whole nanoseconds: write \"1ns\" or more";
+                return Err(document.error(&format!("host.ns3.{key}"), title, help));
+            }
+        }
         for (number, fault) in self.faults.iter().enumerate() {
             let is_drawn = self.numbers == Numbers::Mrg32k3a
                 && matches!(
                     fault,
-                    Fault::Loss { at: None, r#for: None, rate: Some(_), nth: None, .. }
+                    Fault::Loss {
+                        at: None,
+                        r#for: None,
+                        r#match: FrameClass::All,
+                        rate: Some(_),
+                        nth: None,
+                        ..
+                    }
                 );
             if !is_drawn {
                 let title = "a fault that ns-3 does not draw, and events in the order of insertion";
-                let help = "write kind = \"loss\" with a `rate`, for the whole run, and numbers = \
-                            \"mrg32k3a\"";
+                let help = "write kind = \"loss\" with a `rate`, for all frames and the whole run, and \
+                            numbers = \"mrg32k3a\"";
                 return Err(document.error(&format!("faults.{number}"), title, help));
             }
         }

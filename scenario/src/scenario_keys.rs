@@ -34,8 +34,8 @@ use crate::{
 pub struct ScenarioKeys {
     /// Name of the run: 1 to 64 letters, digits, `-`, `_` and `.`. Default: the file's name without its extension.
     pub name: Option<String>,
-    /// Simulator whose rules the run follows, so that its results are the simulator's. "hpcc-ns3": HPCC's simulator. Sets
-    /// the keys that the file does not set: `datapath.kind`, `order`, `numbers`, `frames.time`, `frames.shortest`,
+    /// Simulator whose rules the run follows. "hpcc-ns3": HPCC's simulator, whose results an imported run has to the
+    /// nanosecond: an import also writes its sizes of frames, buffers and queues. Sets the keys that the file does not set: `datapath.kind`, `order`, `numbers`, `frames.time`, `frames.shortest`,
     /// `switch.ecmp`, `switch.scheme`, `switch.pause_lasts`, `switch.reserves`, `switch.scheduler` and `host.ns3`.
     /// Default: none; the rules are xoff's own.
     pub dialect: Option<Dialect>,

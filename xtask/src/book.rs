@@ -1,6 +1,7 @@
 //! The documents as an HTML book, by mdBook: the same files, with chapters in the order of `docs/README.md`.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
@@ -108,7 +109,8 @@ fn summary(root: &Path, pages: &[PathBuf]) -> Result<String> {
         if left.remove(page) {
             let content = read(root, page)?;
             let title = title(&content);
-            *text += &format!("{}- [{title}]({})\n", "  ".repeat(depth), page.display());
+            let indent = "  ".repeat(depth);
+            writeln!(text, "{indent}- [{title}]({})", page.display())?;
         }
         Ok(())
     };
@@ -116,7 +118,7 @@ fn summary(root: &Path, pages: &[PathBuf]) -> Result<String> {
     chapter(&mut text, Path::new(INDEX), 0)?;
     for row in table.lines().filter(|it| it.starts_with("| ")).skip(2) {
         let subject = row.split('|').nth(1).unwrap_or_default().trim();
-        text += &format!("\n# {subject}\n\n");
+        writeln!(text, "\n# {subject}\n")?;
         for (_, target) in links(row) {
             let page = resolved(Path::new(INDEX), target);
             if !pages.contains(&page) {

@@ -449,12 +449,12 @@ impl Host {
         let (mut next, mut moved) = (first, kept);
         for place in first..self.list.len() {
             let slot = self.list[place];
-            if self.queue_pairs.occupant(slot).is_finished() {
+            if kept == Some(place) {
+                // It may be acknowledged as a whole, and send again after a NACK.
+                moved = Some(next);
+            } else if self.queue_pairs.occupant(slot).is_finished() {
                 self.queue_pairs.release(slot);
                 continue;
-            }
-            if kept == Some(place) {
-                moved = Some(next);
             }
             self.list[next] = slot;
             next += 1;

@@ -139,12 +139,7 @@ impl Buffers {
             "headroom, {aside} at switch {first}, exceeds the buffer: the shared pool's size wraps to 4 GiB, no PAUSE"
         );
         let here = format!("the buffer is larger there: a shared pool of {}", size(WRAPPED_POOL));
-        if config.has_dialect {
-            let what = format!("{there}; {here}, which never pauses either");
-            remarks.note(config.place("BUFFER_SIZE"), &what);
-        } else {
-            remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
-        }
+        remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
         self.larger = too_small
             .iter()
             .map(|(switch, aside)| (*switch, Bytes(aside + WRAPPED_POOL.0)))

@@ -108,3 +108,38 @@ fn a_shortest_packet_is_between_one_byte_and_sixty() {
         assert!(report.contains("a shortest packet of"), "{report}");
     }
 }
+
+#[test]
+fn what_a_simulator_has_not_is_an_error_at_its_line() {
+    let lasting = "pause_lasts = \"until-resume\"\n";
+    for (more, title) in [
+        (format!("[switch]\n{lasting}[[storms]]\nhost = \"h0\"\n"), "PFC storms"),
+        (format!("[switch]\n{lasting}lossy = {{ kind = \"bshare\" }}\n"), "BSHARE"),
+        (
+            "[switch]\nscheme = { kind = \"pfc-reached\" }\n\
+             threshold = { kind = \"static\", xoff = \"20kB\", xon = \"10kB\" }\n"
+                .to_owned(),
+            "PFC at a threshold that",
+        ),
+        (
+            "[switch]\nscheme = { kind = \"pfc-reached\" }\nthreshold = { kind = \"dt\", alpha = 2 }\n"
+                .to_owned(),
+            "PFC at a threshold that",
+        ),
+    ] {
+        let report = report_on(&more);
+        let (line, found) = place(&report);
+        assert!(found.starts_with(title), "{report}");
+        assert!(line.parse::<u32>().expect("a line") > 11, "{report}");
+    }
+    for (more, title) in [
+        (
+            "[[faults]]\nkind = \"loss\"\nrate = 0.1\nmatch = \"pfc\"\n",
+            "a fault that ns-3 does not",
+        ),
+        ("[host.ns3]\nrate_decrease_interval = \"500ps\"\n", "a period below 1 ns"),
+    ] {
+        let report = report(&format!("{DIALECT}{SMALL}{more}"));
+        assert!(place(&report).1.starts_with(title), "{report}");
+    }
+}

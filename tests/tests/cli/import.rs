@@ -192,7 +192,7 @@ fn links_of_two_rates() {
     finish(&mut xoff(run)).assert_code(0);
 }
 
-/// ECMP spreads flows over both, by the simulator's hash or by xoff's.
+/// The simulator's routes know the last of parallel links; xoff's ECMP spreads flows over both.
 #[test]
 fn links_between_the_same_two_nodes() {
     let doubled = TOPOLOGY.replacen("6 2 5", "6 2 6", 1) + "3 0 100Gbps 1us 0\n";

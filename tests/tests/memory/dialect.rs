@@ -73,9 +73,9 @@ fn imported_runs_have_the_simulators_files() {
     }
 }
 
-/// Each rule decides in some run: another value of its key changes the simulator's times.
+/// Other values of keys, and whether they change the simulator's times in a run.
 #[test]
-fn each_key_of_the_dialect_decides_in_some_run() {
+fn other_values_of_the_dialects_keys_change_times() {
     for (name, key, decides) in [
         ("hpcc-fat-tree", "switch.next_hops=ascending", true),
         ("hpcc-fat-tree", "switch.ecmp=five-tuple", true),

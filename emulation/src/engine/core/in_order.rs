@@ -17,10 +17,11 @@ impl<W: Wires> Core<W> {
         queue: &mut Queue,
     ) {
         let arrival = transmitter.start(now, length);
-        let free = std::mem::replace(&mut transmitter.busy_until, Picos::MAX);
+        // The record of the frame ends when its port becomes free.
         if self.wire_logger.is_some() || self.link_tally.is_some() {
             self.log_sent(now, transmitter, frame, length, arrival);
         }
+        let free = std::mem::replace(&mut transmitter.busy_until, Picos::MAX);
         queue.insert(free, node, What::Free { port });
         let what = What::Arrival { port: transmitter.to_port, frame, length };
         queue.insert(arrival, transmitter.to.index, what);

@@ -25,14 +25,16 @@ pub struct Base {
 impl Base {
     /// Bandwidth-delay product, bytes.
     pub const fn product(self) -> u32 {
-        let bits = self.rtt as u128 * self.rate as u128 / NANOS_PER_SECOND as u128;
-        (bits / BITS_PER_BYTE as u128) as u32
+        // The simulator's products wrap.
+        let bits = self.rtt.wrapping_mul(self.rate) / NANOS_PER_SECOND;
+        (bits / BITS_PER_BYTE) as u32
     }
 
     /// The simulator's time of a flow alone: the round trip, and all bytes with these headers at the least rate.
     pub fn standalone(self, bytes: u64, payload: u64, headers: u64) -> Nanos {
         let all = (bytes + headers * bytes.div_ceil(payload)) as u32;
-        let time = u64::from(all) * BITS_PER_BYTE * NANOS_PER_SECOND / self.rate.max(1);
+        let bits = u64::from(all).wrapping_mul(BITS_PER_BYTE * NANOS_PER_SECOND);
+        let time = bits / self.rate.max(1);
         Nanos(self.rtt + time)
     }
 }
