@@ -136,12 +136,11 @@ pub fn compare(paths: Pair<&Path>) -> Result<Comparison, CompareError> {
     let flows = a.zip(b).map(|(a, b)| FlowsComparison::new(&Pair { a, b }, &names, is_file));
     let file = if has_flows.a { sides.a.file_of_flows() } else { sides.b.file_of_flows() };
     not_compared.extend(one_sided(file, has_flows));
-    let pauses = match of_pauses {
-        Some(file) => Some(pauses::compare(file, &sides, numbers)?),
-        None => {
-            not_compared.extend(pauses::one_sided(&sides));
-            None
-        }
+    let pauses = if let Some(file) = of_pauses {
+        Some(pauses::compare(file, &sides, numbers)?)
+    } else {
+        not_compared.extend(pauses::one_sided(&sides));
+        None
     };
     let mut comparison = Comparison {
         paths: paths.map(|path| path.display().to_string()),

@@ -41,8 +41,7 @@ impl Scenario {
         let response = self.pause_response(node).at(rate).to_nanos_ceil();
         match self.fabric.node(node).kind {
             NodeKind::Switch(_) if self.order == Order::Nodes => response.max(Nanos(1)),
-            NodeKind::Switch(_) => response,
-            NodeKind::Host(_) => response,
+            NodeKind::Switch(_) | NodeKind::Host(_) => response,
         }
     }
 

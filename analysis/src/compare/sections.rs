@@ -52,7 +52,7 @@ impl Comparison {
                 };
                 vec![it.key.clone(), value(&it.a), value(&it.b)]
             });
-            let rows = differences::shortened(rows.collect(), 2);
+            let rows = differences::shortened(&rows.collect::<Vec<_>>(), 2);
             sections.push(Section::new("Keys of the scenarios", &["key", "A", "B"], rows));
         }
         if let Some(flows) = &self.flows {

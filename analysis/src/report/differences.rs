@@ -24,7 +24,7 @@ pub fn rows<'a>(folders: impl Iterator<Item = &'a Path>) -> Vec<Vec<String>> {
 }
 
 /// Leaves out rows for lack of room, entries of lists first, and letters of long values.
-pub fn shortened(rows: Vec<Vec<String>>, runs: usize) -> Vec<Vec<String>> {
+pub fn shortened(rows: &[Vec<String>], runs: usize) -> Vec<Vec<String>> {
     let (lists, mut rows): (Vec<_>, Vec<_>) =
         folded(rows).into_iter().partition(|row| row[0].contains('['));
     if lists.len() <= ENTRIES {
@@ -91,14 +91,14 @@ fn of(runs: &[Keys]) -> Vec<Vec<String>> {
 const FOLDED: usize = 3;
 
 /// Makes one row of the keys of a table that some runs lack, if the other runs agree. Rows are in the order of keys.
-fn folded(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+fn folded(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let mut shown = Vec::new();
     let mut at = 0;
     while at < rows.len() {
         let key = &rows[at][0];
         let tables = key.match_indices('.').map(|(end, _)| &key[..=end]);
-        let counts = tables.map(|table| (table, alike(&rows[at..], table)));
-        let outermost = counts.filter(|(_, count)| *count >= FOLDED).next();
+        let mut counts = tables.map(|table| (table, alike(&rows[at..], table)));
+        let outermost = counts.find(|(_, count)| *count >= FOLDED);
         if let Some((table, count)) = outermost {
             let value = |it: &String| if it == NONE { it.clone() } else { format!("{count} keys") };
             let values = rows[at][1..].iter().map(value);
@@ -184,7 +184,7 @@ mod tests {
     fn a_table_that_a_run_lacks_has_one_row() {
         let rows = |runs: &[&str]| {
             let keys: Vec<Keys> = runs.iter().map(|text| flat(&text.parse().unwrap())).collect();
-            shortened(of(&keys), runs.len())
+            shortened(&of(&keys), runs.len())
         };
         let dcqcn = "control = \"dcqcn\"\n[host.dcqcn]\na = 1\nb = 2\nc = 3";
         let dctcp = "control = \"dctcp\"\n[host.dctcp]\ng = 1\n[host.x]\nd = 1";
@@ -209,13 +209,13 @@ mod tests {
         let mut rows: Vec<_> =
             (0..9).map(|flow| row(format!("flows[{flow}].bytes"), "1")).collect();
         rows.push(row("switch.buffer".into(), &"7".repeat(30)));
-        let short = shortened(rows, 2);
+        let short = shortened(&rows, 2);
         assert_eq!(short[0][1], format!("{}…", "7".repeat(23)));
         assert_eq!(short[1], ["flows, keys that differ", "9", "9"]);
         assert_eq!(short.len(), 2);
         let paths = ["a", "b"].map(|it| format!("/scenarios/dsh/traces/of-racks/{it}.csv"));
         let row = ["flows[0].list".to_owned()].into_iter().chain(paths).collect();
-        let short = shortened(vec![row], 2);
+        let short = shortened(&[row], 2);
         assert_eq!(short[0][1..], ["…es/of-racks/a.csv", "…es/of-racks/b.csv"]);
     }
 }

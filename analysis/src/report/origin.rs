@@ -35,7 +35,7 @@ mod tests {
         let path = folder.path().join(Manifest::FILE);
         fs::write(&path, "").unwrap();
         let file = File::options().write(true).open(path).unwrap();
-        let day = Duration::from_secs(86_400);
+        let day = Duration::from_hours(24);
         file.set_modified(UNIX_EPOCH + 2 * day).unwrap();
         assert_eq!(date(folder.path()).as_deref(), Some("1970-01-03T00:00:00Z"));
         file.set_modified(UNIX_EPOCH - day).unwrap();

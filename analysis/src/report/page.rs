@@ -219,7 +219,7 @@ impl Page {
         let mut keys = differences::rows(runs.iter().map(|run| &*run.folder));
         // The table has a row for the seed, and the title has the name.
         keys.retain(|row| !["seed", "name"].contains(&&*row[0]));
-        let keys = differences::shortened(keys, runs.len());
+        let keys = differences::shortened(&keys, runs.len());
         if !keys.is_empty() {
             self.text("Keys in which the runs differ (<code>scenario.resolved.toml</code>):");
             self.table(&header, &keys);

@@ -16,7 +16,7 @@
 //! scheduler; a queue whose class PFC has paused counts.
 //!
 //! The control plane computes the turns without backpressure, so that deadlocks are impossible
-//! (Appendix B, [`Settings::elide`]). The scheme looks them up.
+//! (Appendix B, [`Configure::elide`](super::Configure::elide)). The scheme looks them up.
 
 pub mod assignment;
 pub mod backpressure;

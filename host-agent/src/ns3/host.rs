@@ -404,12 +404,11 @@ impl Host {
             self.stamps = stamps;
             return Some(packet);
         }
-        match self.choose(now) {
-            Some(place) => Some(self.transmit(now, place)),
-            None => {
-                self.plan_wake(now, schedule);
-                None
-            }
+        if let Some(place) = self.choose(now) {
+            Some(self.transmit(now, place))
+        } else {
+            self.plan_wake(now, schedule);
+            None
         }
     }
 

@@ -15,6 +15,7 @@ const MAX_HOPS: u32 = 5;
 
 /// Keys of `host.ns3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
 pub struct Simulated {
     control: Control,
     window: Option<bool>,

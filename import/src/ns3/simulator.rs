@@ -32,6 +32,7 @@ pub enum Simulator {
 
 /// Differences of a simulator's files and packets.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a difference by itself")]
 pub struct Traits {
     /// Name for sentences.
     pub name: &'static str,

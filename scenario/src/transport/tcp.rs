@@ -52,7 +52,6 @@ congestion_controls! { keys for tcp:
     #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
     #[serde(default, deny_unknown_fields)]
     #[schemars(transform = without_default_tables)]
-    #[expect(clippy::struct_excessive_bools, reason = "each is a key of the file")]
     pub struct TcpKeys {
         /// Retransmission timeout until a round trip has been measured, at least `minimum_rto`. Default "10ms" or
         /// `minimum_rto`, whichever is longer; RFC 6298 has 1 s.

@@ -52,7 +52,7 @@ struct Port<F> {
 /// The ports of a switch.
 #[derive(Debug)]
 pub(super) struct Ports<F> {
-    ports: Box<[Port<F>]>,
+    all: Box<[Port<F>]>,
     /// Bit n: a frame waits at port n. Every packet reads this; all ports share one cache line.
     waiting: [u64; MAX_PORTS / 64],
     /// True if superseded frames are sent.
@@ -71,8 +71,8 @@ impl<F: Copy> Ports<F> {
             link_delay: VecDeque::new(),
             meter: LinkDelayMeter::default(),
         };
-        let ports = (0..count).map(port).collect();
-        Self { ports, waiting: [0; MAX_PORTS / 64], sends_superseded }
+        let all = (0..count).map(port).collect();
+        Self { all, waiting: [0; MAX_PORTS / 64], sends_superseded }
     }
 
     /// True if no frame waits at a port.
@@ -89,7 +89,7 @@ impl<F: Copy> Ports<F> {
         frame: ControlFrame<F>,
         superseded: &mut impl FnMut(F),
     ) {
-        let control = &mut self.ports[usize::from(port)].control;
+        let control = &mut self.all[usize::from(port)].control;
         control.retain(|earlier| {
             let obsolete = !self.sends_superseded && frame.control.supersedes(&earlier.control);
             if obsolete {
@@ -110,13 +110,13 @@ impl<F: Copy> Ports<F> {
 
     /// Appends a link delay frame.
     pub(super) fn push_link_delay(&mut self, port: u16, message: LinkDelayFrame) {
-        self.ports[usize::from(port)].link_delay.push_back(message);
+        self.all[usize::from(port)].link_delay.push_back(message);
         self.mark(port);
     }
 
     /// Takes the next frame that a port sends ahead of its packets.
     pub(super) fn pop(&mut self, port: u16) -> Option<Ahead<F>> {
-        let Port { control, link_delay, .. } = &mut self.ports[usize::from(port)];
+        let Port { control, link_delay, .. } = &mut self.all[usize::from(port)];
         let next = match control.pop_front() {
             Some(frame) => Some(Ahead::Control(frame)),
             None => link_delay.pop_front().map(Ahead::LinkDelay),
@@ -129,7 +129,7 @@ impl<F: Copy> Ports<F> {
 
     /// Returns the meter of a port's link.
     pub(super) fn meter(&mut self, port: u16) -> &mut LinkDelayMeter {
-        &mut self.ports[usize::from(port)].meter
+        &mut self.all[usize::from(port)].meter
     }
 
     fn mark(&mut self, port: u16) {

@@ -71,7 +71,9 @@ impl Draws {
                 .collect();
             let own = covered.len() < links;
             for (number, &link) in covered.iter().enumerate() {
-                if losses[link].is_some_and(|known| known.own && own && known.rate == rate) {
+                if losses[link]
+                    .is_some_and(|known| known.own && own && known.rate.total_cmp(&rate).is_eq())
+                {
                     continue;
                 }
                 if number == 0 || own {

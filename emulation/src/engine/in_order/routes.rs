@@ -112,7 +112,7 @@ impl Routes {
                 let there = way.to.0 as usize;
                 if hops[there] == u32::MAX {
                     hops[there] = here + 1;
-                    distances[there] = further(distances[node.0 as usize], fabric, way, payload);
+                    distances[there] = further(distances[node.0 as usize], fabric, *way, payload);
                     if matches!(fabric.node(way.to).kind, NodeKind::Switch(_)) {
                         queue.push_back(way.to);
                     }
@@ -124,8 +124,8 @@ impl Routes {
                 }
             }
         }
-        for node in fabric.host_count() as usize..nodes {
-            let group: Box<[u16]> = std::mem::take(&mut next[node]).into();
+        for hops in &mut next[fabric.host_count() as usize..nodes] {
+            let group: Box<[u16]> = std::mem::take(hops).into();
             let groups = &mut self.groups;
             let number = *numbers.entry(group).or_insert_with_key(|group| {
                 groups.push(group.clone());
@@ -214,7 +214,7 @@ fn payload_time(payload: u64, rate: u64) -> u64 {
 fn further(
     at: Option<(u64, u64, u64)>,
     fabric: &Fabric,
-    way: &Way,
+    way: Way,
     payload: u64,
 ) -> Option<(u64, u64, u64)> {
     let (delay, time, rate) = at?;
@@ -265,7 +265,8 @@ pub(super) fn murmur(words: [u32; 3], seed: u32) -> u32 {
         let word = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
         hash = (hash ^ word).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
     }
-    hash ^= 12;
+    // The length in bytes.
+    hash ^= 0xc;
     hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
     hash ^ hash >> 16

@@ -84,8 +84,8 @@ impl SwitchNode {
         core.orders.clear();
         let mut outcome = Outcome::UNKNOWN;
         let tables = self.switch.tables();
-        let (routes, switch) = (&order.routes, self.id);
-        let route = |packet: &RocePacket| routes.port(switch, packet);
+        let (all, switch) = (&order.routes, self.id);
+        let route = |packet: &RocePacket| all.port(switch, packet);
         let routed = order.routes_packets.then_some(route);
         core.cross(&crossing, frame, |medium, frames, orders| {
             let done = match &routed {

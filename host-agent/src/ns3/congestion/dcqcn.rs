@@ -69,6 +69,7 @@ impl State {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the arithmetic is the simulator's to the last bit")]
 mod tests {
     use units::BitsPerSecond;
     use units::checked::Weight;

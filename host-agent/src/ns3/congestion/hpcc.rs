@@ -35,8 +35,8 @@ impl Hop {
         let code = RATES.iter().position(|gigabits| gigabits * 1_000_000_000 == rate.0);
         let code = code.unwrap_or(0) as u64;
         let multiple = u64::from(multiple);
-        let sent = sent.0 / (SENT_UNIT * multiple) & mask(SENT_BITS);
-        let queue = queue.0 / (QUEUE_UNIT * multiple) & mask(QUEUE_BITS);
+        let sent = (sent.0 / (SENT_UNIT * multiple)) & mask(SENT_BITS);
+        let queue = (queue.0 / (QUEUE_UNIT * multiple)) & mask(QUEUE_BITS);
         let time = now.0 & mask(TIME_BITS);
         Self(
             code << (TIME_BITS + SENT_BITS + QUEUE_BITS)
@@ -219,6 +219,7 @@ impl Controller {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the arithmetic is the simulator's to the last bit")]
 mod tests {
     use units::quantity::Increase;
 

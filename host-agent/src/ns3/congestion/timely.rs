@@ -44,7 +44,7 @@ impl State {
     }
 
     fn update(&mut self, rtt: u64, (rate, line): (u64, u64), settings: &Settings) -> u64 {
-        let change = rtt as i64 - self.last_rtt as i64;
+        let change = rtt.cast_signed() - self.last_rtt.cast_signed();
         self.difference = (1.0 - ALPHA).mul_add(self.difference, ALPHA * change as f64);
         let gradient = self.difference / MINIMUM;
         let factor = if rtt < LOW {
