@@ -335,8 +335,8 @@ fn the_earliest_difference_wins_and_rows_win_at_one_instant() {
     let of_flow = "flow 0 from h0 to h2 of 1,000 B: FCT 10 ns in A, FCT 15 ns in B";
     assert_eq!(place(30, 20, 10), (10, of_flow.into()));
     assert_eq!(place(30, 10, 20), (10, "pauses.csv line 2".into()));
-    assert_eq!(place(10, 10, 10), (10, "drops.csv line 2".into()));
-    assert_eq!(place(20, 10, 10), (10, "pauses.csv line 2".into()));
+    assert_eq!(place(10, 20, 10), (10, "drops.csv line 2".into()));
+    assert_eq!(place(10, 10, 10), (10, "pauses.csv line 2".into()));
 }
 
 /// The text has one row for a table that a run lacks.
@@ -349,7 +349,7 @@ fn json_has_all_keys_that_differ() {
     folders.write(&format!("b/{SCENARIO_FILE}"), SCENARIO.to_owned() + more);
     let comparison = folders.compare("a", "b");
     let text = comparison.to_string();
-    assert!(text.contains("switch.ecn.*") && text.contains("3 keys"), "{text}");
+    assert!(text.contains("switch.*") && text.contains("3 keys"), "{text}");
     let json = serde_json::to_value(&comparison).unwrap();
     let rows = ["kmax", "kmin", "mark"].into_iter().zip(["9kB", "5kB", "dequeue"]);
     let rows: Vec<_> = rows
