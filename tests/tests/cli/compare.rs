@@ -150,10 +150,10 @@ fn sides_that_cannot_be_compared_are_refused() {
 fn a_run_equals_its_own_file_of_completed_flows() {
     let folder = ScenarioFolder::new();
     run(&folder, "all", &["--format", "hpcc"]);
-    let times = |row: &Vec<String>| row[5].parse::<u64>().ok().zip(row[6].parse::<u64>().ok());
+    let times = |row: &Vec<String>| row[6].parse::<u64>().ok().zip(row[7].parse::<u64>().ok());
     let flows = rows(&folder, "all/flows.csv");
     let column = |name: &str| flows[0].iter().position(|column| column == name).expect("a column");
-    assert_eq!([column("start_ns"), column("fct_ns")], [5, 6]);
+    assert_eq!([column("start_ns"), column("fct_ns")], [6, 7]);
     let mut ends: Vec<u64> = flows.iter().filter_map(times).map(|(at, fct)| at + fct).collect();
     ends.sort_unstable();
     let half = format!("duration={}ns", ends[ends.len() / 2]);

@@ -197,7 +197,9 @@ fn links_of_two_rates() {
 fn links_between_the_same_two_nodes() {
     let doubled = TOPOLOGY.replacen("6 2 5", "6 2 6", 1) + "3 0 100Gbps 1us 0\n";
     let folder = mix("topology.txt", &doubled);
-    import(&folder, &["--no-dialect"]).assert_code(0);
+    import(&folder, &["--no-dialect"])
+        .assert_refused(&["topology.txt:8: a second link", "--lenient"]);
+    import(&folder, &["--no-dialect", "--lenient"]).assert_code(0);
     import(&folder, &["--force"]).assert_code(0);
     let (scenario, out) = (folder.path("small.toml"), folder.path("results"));
     let run = ["run", &scenario, "--datapath", "memory", "--format", "hpcc", "--out", &out];

@@ -86,7 +86,7 @@ fn other_values_of_the_dialects_keys_change_times() {
         ("dcqcn-marks-and-pauses", "numbers=seed", true),
         ("dcqcn-two-classes", "switch.reserves=queues", false),
         ("dcqcn-two-classes", "switch.scheduler={ kind = \"strict\" }", true),
-        ("timely", "host.ns3.window_scales=false", true),
+        ("dctcp", "host.ns3.window_scales=false", true),
         // A seed has no effect where numbers are the simulator's.
         ("dcqcn-marks-and-pauses", "seed=77", false),
     ] {
