@@ -1,7 +1,7 @@
 //! Comparison of two runs, or of a run with the files of an HPCC-like simulator (`fct.txt`, `pfc.txt`).
 //!
-//! [`side`] reads the flows and pauses of both sides in the same terms, [`flows`] matches flows, [`pauses`] and [`tables`]
-//! find the first differences, and [`sections`] is the presentation for terminals and reports. All numbers are exact.
+//! `side` reads the flows and pauses of both sides in the same terms, `flows` matches flows, `pauses` and `tables`
+//! find the first differences, and `sections` is the presentation for terminals and reports. All numbers are exact.
 //!
 //! Equality is about the content of both sides: a table or a metric that only one side has is listed, but is not a difference.
 //! Flows that only one side has are one: without them a run and a file may have nothing in common.
@@ -72,7 +72,7 @@ pub enum CompareError {
 pub struct Comparison {
     /// Paths of both sides.
     pub paths: Pair<String>,
-    /// True if all that both sides have is equal, and no flow is on one side only, but for [`FlowsComparison::unfinished`].
+    /// True if all that both sides have is equal, and no flow is on one side only, but for `FlowsComparison::unfinished`.
     pub equal: bool,
     /// Earliest difference.
     pub first: Option<First>,
