@@ -82,10 +82,11 @@ pub fn check(input: &[u8]) {
     let flows = Source::new("flow.txt", flows);
     // The scenario has the name of the config.
     let config = Source::new(&format!("{stem}.txt"), config);
-    let imported = match import_texts(simulator, arguments, config, &topology, &flows, stem, options) {
-        Ok(imported) => imported,
-        Err(error) => return refusal_is_a_sentence(&error),
-    };
+    let imported =
+        match import_texts(simulator, arguments, config, &topology, &flows, stem, options) {
+            Ok(imported) => imported,
+            Err(error) => return refusal_is_a_sentence(&error),
+        };
     let path = Path::new("/fuzz/scenario.toml");
     let read = |asked: &Path| -> io::Result<String> {
         if asked == path {
