@@ -72,7 +72,8 @@ pub enum CompareError {
 pub struct Comparison {
     /// Paths of both sides.
     pub paths: Pair<String>,
-    /// True if all that both sides have is equal, and no flow is on one side only, but for `FlowsComparison::unfinished`.
+    /// True if the tables, flows, pauses and metrics that both sides have are equal, and each flow is on both sides. Flows of
+    /// `FlowsComparison::unfinished` may be missing in a simulator's file.
     pub equal: bool,
     /// Earliest difference.
     pub first: Option<First>,

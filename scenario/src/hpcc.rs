@@ -135,7 +135,7 @@ pub struct HpccFabric {
     pub shape: Shape,
     /// Fabric without the static routes of the scenario.
     pub fabric: Fabric,
-    /// Options of the files; the defaults if the scenario has none.
+    /// Options of the files, with default values for keys that the scenario leaves out.
     pub hpcc: Hpcc,
 }
 

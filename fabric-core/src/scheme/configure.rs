@@ -4,7 +4,7 @@ use units::{BitsPerSecond, Bytes};
 
 use crate::tables::Tables;
 
-/// Settings of a scheme. By default a scheme has none.
+/// Settings of a scheme. The default methods are those of a scheme without settings.
 pub trait Configure: Copy + Default {
     /// Returns settings for each program that can be built.
     fn every() -> impl Iterator<Item = Self> {

@@ -9,7 +9,7 @@ use crate::map_abi::Pool;
 use crate::tables::Tables;
 use crate::threshold::shared_free;
 
-/// PFC has no settings of its own.
+/// Settings of PFC: an empty set, because buffer and thresholds are the switch's settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings;
 

@@ -16,7 +16,7 @@ use crate::hop_control::Order;
 use crate::map_abi::Pool;
 use crate::tables::Tables;
 
-/// This scheme has no settings of its own.
+/// Settings of the scheme: an empty set, because buffer and thresholds are the switch's settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings;
 

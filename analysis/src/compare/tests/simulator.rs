@@ -88,7 +88,7 @@ fn ideal_times_of_a_run_are_those_of_its_own_file() {
     assert!(folders.compare("run", "mix/fct.txt").equal);
 }
 
-/// The file with lines of completed flows has none for the others.
+/// A simulator writes a line for each completed flow, and no line for a flow under way.
 #[test]
 fn flows_that_did_not_complete_have_no_line() {
     let folders = Folders::new();
