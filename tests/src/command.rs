@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use isolation::{await_fabrics, fabrics, isolate, mount_small_disk, traces, unmount};
 pub use remains::{
-    BpfObjects, await_that, await_unloaded, bpf_objects_of, guardian_of, loaded_of,
+    BpfObjects, await_that, await_unloaded, bpf_objects_of, guard, guardian_of, loaded_of,
     take_interrupted,
 };
 pub use scenario_folder::{ScenarioFolder, shipped, shipped_scenarios, shipped_sweep};
@@ -98,9 +98,17 @@ pub fn run_as_a_user<'a>(
     command
 }
 
+/// Folder of the binaries of this executable's profile.
+fn profile_folder() -> PathBuf {
+    let this = std::env::current_exe().expect("Linux names the running executable");
+    let folder = this.parent().expect("it lies in a folder");
+    let is_test = folder.ends_with("deps");
+    let profile = if is_test { folder.parent().expect("it lies in target") } else { folder };
+    profile.to_owned()
+}
+
 fn binary(name: &str, package: &str) -> PathBuf {
-    let tests = std::env::current_exe().expect("Linux names the running executable");
-    let profile = tests.parent().and_then(Path::parent).expect("it lies in target/PROFILE/deps");
+    let profile = profile_folder();
     let binary = profile.join(name);
     let release = if profile.ends_with("release") { " --release" } else { "" };
     assert!(

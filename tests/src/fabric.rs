@@ -76,6 +76,8 @@ use tempfile::TempDir;
 use capture::CapturedFrame;
 use results::Table;
 
+use crate::command::guard;
+
 /// Files of a results folder beside its tables that two runs have in common, byte for byte.
 const SAME_FILES: [&str; 6] =
     ["fct.txt", "pfc.txt", "qlen.txt", "capture.pcapng", "wire_log.bin", "summary.json"];
@@ -191,7 +193,10 @@ impl Run {
     ) -> Self {
         let datapath = match datapath {
             DatapathKind::Memory => "datapath.kind=memory",
-            DatapathKind::Kernel => "datapath.kind=kernel",
+            DatapathKind::Kernel => {
+                guard();
+                "datapath.kind=kernel"
+            }
         };
         let overrides: Vec<String> =
             overrides.iter().chain([&datapath]).map(|&text| text.to_owned()).collect();

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{self, Child, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +15,22 @@ use aya::programs::loaded_programs;
 /// Checks of a condition before it counts as failed.
 const LOOKS: u32 = 5000;
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Starts a guardian of this process, which removes its fabrics if it is killed, as `xoff` does in each run. A benchmark
+/// that was built without `xoff` has none.
+pub fn guard() {
+    if !super::profile_folder().join("xoff").is_file() {
+        return;
+    }
+    static GUARDIAN: OnceLock<Child> = OnceLock::new();
+    GUARDIAN.get_or_init(|| {
+        let this = process::id().to_string();
+        let mut guardian = super::xoff(["guardian", &this, "--fabrics"]);
+        // Not in the process group that Ctrl-C ends. The pipe ends with this process.
+        guardian.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        guardian.spawn().expect("xoff can be started")
+    });
+}
 
 /// Waits until `done`, or fails with `what`, the description of the condition.
 #[track_caller]

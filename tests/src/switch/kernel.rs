@@ -12,6 +12,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 use units::Nanos;
 
 use super::{Arrival, FIRST_INTERFACE, PORTS};
+use crate::command::guard;
 
 /// The program's verdict on every frame at XDP.
 const XDP_DROP: u32 = 1;
@@ -39,6 +40,7 @@ pub fn in_namespace<R: Send>(work: impl FnOnce() -> R + Send) -> R {
         links: (0..PORTS + SPARE_INTERFACES).step_by(2).map(link).collect(),
         ..Plan::default()
     };
+    guard();
     let deployment = netns::deploy(&plan)
         .unwrap_or_else(|error| panic!("tests of the eBPF program need root: {error}"));
     deployment.namespace(0).enter(work).expect("the namespace can be entered")
