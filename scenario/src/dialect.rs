@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use units::checked::Period;
+use workload::Flow;
 
 use super::document::Document;
 use super::fault::FrameClass;
@@ -256,6 +257,28 @@ impl Scenario {
                 return Err(document.error(&format!("faults.{number}"), title, help));
             }
         }
-        Ok(())
+        self.check_flows_of_simulator(document)
+    }
+
+    /// Checks that each flow is one that the simulator's hosts can have: they count bytes in 32 bits, and choose ports and paths.
+    fn check_flows_of_simulator(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let fault = |flow: &Flow| {
+            let is_long = !flow.long_lived && flow.bytes.0 > u32::MAX.into();
+            let faults = [
+                (is_long, "more than 4294967295 bytes", "write a smaller size"),
+                (flow.source_port.is_some(), "a source port", "leave out the column `source_port`"),
+                (flow.path.is_some(), "a path", "leave out the column `path`"),
+            ];
+            faults.into_iter().find_map(|(is_there, what, help)| is_there.then_some((what, help)))
+        };
+        let mut flows = self.flow_stream();
+        match flows.find_map(|flow| fault(&flow).map(|fault| (flow, fault))) {
+            None => Ok(()),
+            Some((flow, (what, help))) => {
+                let title =
+                    format!("{what}, of flow {} with the hosts of HPCC's simulator", flow.id);
+                Err(document.error(&format!("flows.{}", flow.workload), &title, help))
+            }
+        }
     }
 }

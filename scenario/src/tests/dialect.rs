@@ -143,3 +143,17 @@ fn what_a_simulator_has_not_is_an_error_at_its_line() {
         assert!(place(&report).1.starts_with(title), "{report}");
     }
 }
+
+#[test]
+fn flows_that_the_simulator_cannot_count_or_route_are_errors_at_their_lines() {
+    let flow = |bytes: &str| {
+        format!(
+            "[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"{bytes}\"\nstart = \"0s\"\n"
+        )
+    };
+    assert!(parse(&format!("{DIALECT}{SMALL}{}", flow("4294967295B"))).is_ok());
+    let report = report(&format!("{DIALECT}{SMALL}{}", flow("4294967296B")));
+    let (line, title) = place(&report);
+    assert!(title.starts_with("more than 4294967295 bytes, of flow"), "{report}");
+    assert!(line.parse::<u32>().expect("a line") > 11, "{report}");
+}
