@@ -19,10 +19,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 /// Starts a guardian of this process, which removes its fabrics if it is killed, as `xoff` does in each run. A benchmark
 /// that was built without `xoff` has none.
 pub fn guard() {
+    static GUARDIAN: OnceLock<Child> = OnceLock::new();
     if !super::profile_folder().join("xoff").is_file() {
         return;
     }
-    static GUARDIAN: OnceLock<Child> = OnceLock::new();
     GUARDIAN.get_or_init(|| {
         let this = process::id().to_string();
         let mut guardian = super::xoff(["guardian", &this, "--fabrics"]);
