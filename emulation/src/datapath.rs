@@ -274,14 +274,12 @@ pub trait Wires: Sharing + Sized + Send {
 
     /// Runs [`poll_switch`](Self::poll_switch) with the port by which `route` sends a RoCEv2 packet, in place of the
     /// switch's own routes. In memory only: no scenario for the kernel asks for it.
-    #[expect(clippy::too_many_arguments, reason = "those of `poll_switch`, and a route")]
     fn poll_routed(
         &mut self,
         _frames: &mut Self::Frames,
         _crossing: &Crossing,
-        _tables: &SwitchTables,
+        (_tables, _route): (&SwitchTables, &impl Fn(&RocePacket) -> Option<u16>),
         _frame: FrameId,
-        _route: &impl Fn(&RocePacket) -> Option<u16>,
         _outcome: &mut Outcome,
         _orders: &mut Orders,
     ) -> Result<bool, DatapathError> {

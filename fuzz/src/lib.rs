@@ -8,6 +8,7 @@
 
 pub mod frame;
 pub mod host;
+pub mod in_order;
 pub mod mutation;
 pub mod named_files;
 pub mod ns3;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use units::checked::Period;
-use workload::Flow;
+use workload::{Flow, FlowStream};
 
 use super::document::Document;
 use super::fault::FrameClass;
@@ -16,6 +16,7 @@ use super::report::ScenarioError;
 use super::scenario_keys::ScenarioKeys;
 use super::{
     DatapathKind, Fault, Headroom, PauseLasts, Reserves, Scenario, Scheduler, Scheme, TimeOfFrames,
+    Transport,
 };
 
 /// A simulator whose rules a scenario follows.
@@ -157,12 +158,11 @@ impl Scenario {
         let in_order = self.order == Order::Insertion;
         let needs_order = [
             ("numbers", self.numbers != Numbers::default(), "random numbers in ns-3's order"),
-            ("switch.ecmp", self.switch.ecmp != Ecmp::default(), "ECMP by MurmurHash3"),
             ("host.ns3", self.host.ns3.is_some(), "hosts of HPCC's simulator"),
         ];
         if !in_order {
             return match needs_order.iter().find(|(_, is_there, _)| *is_there) {
-                None => Ok(()),
+                None => self.check_ecmp(document),
                 Some((path, _, what)) => {
                     let title = format!("{what}, and events by node");
                     let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\" for all of \
@@ -171,11 +171,6 @@ impl Scenario {
                 }
             };
         }
-        if self.host.ns3.is_none() {
-            let title = "events in the order of insertion, and xoff's own hosts";
-            let help = "this order needs the hosts of HPCC's simulator: write the table [host.ns3]";
-            return Err(document.error("order", title, help));
-        }
         if self.datapath.kind == DatapathKind::Kernel {
             let title = "events in the order of insertion, on the kernel datapath";
             let help = "the kernel's switches take frames by node and port: write datapath.kind = \
@@ -183,7 +178,37 @@ impl Scenario {
             let path = if is_set(document, "datapath.kind") { "datapath.kind" } else { "order" };
             return Err(document.error(path, title, help));
         }
-        self.check_order(document)
+        self.check_order(document)?;
+        self.check_ecmp(document)
+    }
+
+    /// Checks that all packets have the simulator's next hops.
+    fn check_ecmp(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        if self.switch.ecmp == Ecmp::FiveTuple {
+            return match self.switch.next_hops == NextHops::default() || self.host.ns3.is_some() {
+                true => Ok(()),
+                false => {
+                    let title = "an order of next hops that has no effect";
+                    let help = "it belongs to switch.ecmp = \"murmur3\"";
+                    Err(document.error("switch.next_hops", title, help))
+                }
+            };
+        }
+        let routes = if self.routes.is_empty() { "flows" } else { "routes" };
+        let is_tcp = self.transports_in_use().any(|it| matches!(it, Transport::Tcp(_)));
+        let in_the_way = [
+            ("datapath.kind", self.datapath.kind == DatapathKind::Kernel, "the kernel datapath"),
+            (routes, !self.fabric.static_routes().is_empty(), "static routes or paths of flows"),
+            ("host.transport", is_tcp && self.host.ns3.is_none(), "TCP"),
+        ];
+        match in_the_way.iter().find(|(_, is_there, _)| *is_there) {
+            None => Ok(()),
+            Some((path, _, what)) => {
+                let title = format!("{what}, and ECMP by MurmurHash3");
+                let help = "this hash chooses next hops of RoCEv2 packets in memory: write switch.ecmp = \"five-tuple\"";
+                Err(document.error(path, &title, help))
+            }
+        }
     }
 
     /// Checks that nothing computes with the duration of a pause that lasts until its RESUME.
@@ -211,16 +236,71 @@ impl Scenario {
         let in_the_way = [
             ("switch.scheme", !fits, "a scheme other than PFC"),
             ("switch.headroom", !fixed, "headroom that is measured"),
-            ("switch.watchdog", switch.watchdog.is_some(), "a watchdog"),
             ("switch.device_queue", switch.device_queue.is_some(), "a FIFO of the device"),
+        ];
+        let other = in_the_way.iter().find(|(_, is_there, _)| *is_there);
+        if let Some((path, _, what)) = other {
+            let title = format!("{what}, and events in the order of insertion");
+            let help = "leave out one of them: `order` and `dialect` do without it";
+            return Err(document.error(path, &title, help));
+        }
+        if self.host.ns3.is_some() {
+            self.check_simulated_hosts(document)?;
+        }
+        for (number, fault) in self.faults.iter().enumerate() {
+            self.check_fault_in_order(number, fault, document)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a fault has its effect on events in the order of insertion.
+    fn check_fault_in_order(
+        &self,
+        number: usize,
+        fault: &Fault,
+        document: &Document<'_>,
+    ) -> Result<(), ScenarioError> {
+        let is_drawn = matches!(
+            fault,
+            Fault::Loss {
+                at: None,
+                r#for: None,
+                r#match: FrameClass::All,
+                rate: Some(_),
+                nth: None,
+                ..
+            }
+        );
+        let (title, help) = match fault {
+            Fault::Down { .. } => (
+                "a link that goes down, and events in the order of insertion",
+                "leave the link out of the topology, or write order = \"nodes\"",
+            ),
+            Fault::Loss { .. } | Fault::Corrupt { .. }
+                if self.numbers == Numbers::Mrg32k3a && !is_drawn =>
+            {
+                (
+                    "a fault that ns-3 does not draw",
+                    "write kind = \"loss\" with a `rate`, for all frames and the whole run, or numbers = \"seed\"",
+                )
+            }
+            _ => return Ok(()),
+        };
+        Err(document.error(&format!("faults.{number}"), title, help))
+    }
+
+    /// Checks that hosts of the simulator can do what the scenario asks for.
+    fn check_simulated_hosts(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let in_the_way = [
+            ("switch.watchdog", self.switch.watchdog.is_some(), "a watchdog"),
             ("storms", !self.storms.is_empty(), "PFC storms"),
             ("routes", !self.routes.is_empty(), "static routes"),
             ("results.flow_trace", self.results.flow_trace.is_some(), "a trace of senders"),
         ];
         let other = in_the_way.iter().find(|(_, is_there, _)| *is_there);
         if let Some((path, _, what)) = other {
-            let title = format!("{what}, and events in the order of insertion");
-            let help = "leave out one of them: `order` and `dialect` do without it";
+            let title = format!("{what}, and hosts of HPCC's simulator");
+            let help = "leave out one of them: these hosts do without it";
             return Err(document.error(path, &title, help));
         }
         let whole_nanos = |period: Period| period.get().0 >= 1000;
@@ -237,26 +317,6 @@ impl Scenario {
                 return Err(document.error(&format!("host.ns3.{key}"), title, help));
             }
         }
-        for (number, fault) in self.faults.iter().enumerate() {
-            let is_drawn = self.numbers == Numbers::Mrg32k3a
-                && matches!(
-                    fault,
-                    Fault::Loss {
-                        at: None,
-                        r#for: None,
-                        r#match: FrameClass::All,
-                        rate: Some(_),
-                        nth: None,
-                        ..
-                    }
-                );
-            if !is_drawn {
-                let title = "a fault that ns-3 does not draw, and events in the order of insertion";
-                let help = "write kind = \"loss\" with a `rate`, for all frames and the whole run, and \
-                            numbers = \"mrg32k3a\"";
-                return Err(document.error(&format!("faults.{number}"), title, help));
-            }
-        }
         self.check_flows_of_simulator(document)
     }
 
@@ -271,7 +331,7 @@ impl Scenario {
             ];
             faults.into_iter().find_map(|(is_there, what, help)| is_there.then_some((what, help)))
         };
-        let mut flows = self.flow_stream();
+        let mut flows = FlowStream::new(&self.sources, self.seed);
         match flows.find_map(|flow| fault(&flow).map(|fault| (flow, fault))) {
             None => Ok(()),
             Some((flow, (what, help))) => {

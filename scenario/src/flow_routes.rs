@@ -255,6 +255,9 @@ impl Scenario {
 
     /// Returns the wires that a flow's packets cross, and the wires that its ACKs cross, as ECMP will choose them.
     pub fn path_of(&self, flow: &Flow) -> (Vec<WireId>, Vec<WireId>) {
+        if let Some(routes) = self.ecmp_routes() {
+            return self.simulator_path(routes, flow);
+        }
         let key = |direction| self.flow_routes.key(flow, direction, self.seed);
         let there = self.wires_of(&key(Direction::FromClient), self.class_of(flow));
         (there, self.wires_of(&key(Direction::FromServer), None))

@@ -58,6 +58,7 @@ mod scheduling;
 mod schema;
 mod scheme;
 mod shape;
+mod simulator_routes;
 mod sizes;
 mod split_flows;
 pub mod standalone;
@@ -81,6 +82,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,6 +132,7 @@ pub use scheme::{
     Scheme, Spfc, StateOf, Victims,
 };
 pub use shape::{Link, LinkSpeed, Shape};
+pub use simulator_routes::{BasePath, SimulatorRoutes};
 pub use sizes::{LengthText, Sizes};
 pub use split_flows::Group;
 pub use storm::Storm;
@@ -229,6 +232,8 @@ pub struct Scenario {
     unused_routes: Vec<UnusedRoute>,
     #[serde(skip)]
     old_keys: OldKeys,
+    #[serde(skip)]
+    simulator_routes: Option<Arc<SimulatorRoutes>>,
     /// Longest round trip if the default of a key depends on it; otherwise zero.
     #[serde(skip)]
     longest_round_trip: Picos,
@@ -363,7 +368,12 @@ impl Scenario {
 
     /// Returns all flows one by one, in order of start time; flows with equal start times are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
-        FlowStream::new(&self.sources, self.seed)
+        let stream = FlowStream::new(&self.sources, self.seed);
+        if self.host.ns3.is_some() {
+            stream.with_counted_ports(::results::FIRST_SOURCE_PORT)
+        } else {
+            stream
+        }
     }
 
     /// Returns the sources of flows, one for each of [`Self::workloads`].
@@ -393,7 +403,7 @@ impl Scenario {
 
     /// Returns all flows of [`Self::flow_stream`] in a list, which stays in memory.
     pub fn flows(&self) -> &[Flow] {
-        self.flows.get(&self.sources, self.seed)
+        self.flows.get(|| self.flow_stream())
     }
 }
 

@@ -40,8 +40,8 @@ pub struct ScenarioKeys {
     /// Default: none; the rules are xoff's own.
     pub dialect: Option<Dialect>,
     /// Order of events at one instant. "nodes": by node and port, so that nodes run on several threads. "insertion": in
-    /// the order in which other events have caused them, as in ns-3. Runs on one thread, in memory, and needs
-    /// `host.ns3`. Default "nodes".
+    /// the order in which other events have caused them, as in ns-3. Runs on one thread, in memory, with PFC and links
+    /// that stay up. Default "nodes".
     #[serde(default)]
     pub order: Order,
     /// Source of random numbers for marks and losses. "seed": generators of each switch and wire, from `seed`.
@@ -216,8 +216,10 @@ impl ScenarioKeys {
             flow_routes,
             unused_routes: Vec::new(),
             old_keys: document.old_keys.clone(),
+            simulator_routes: None,
             longest_round_trip: Picos::ZERO,
         };
+        scenario.simulator_routes = scenario.find_simulator_routes();
         for (workload, paths) in &expected_paths {
             let workload = topology::in_32_bits(*workload);
             paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;

@@ -7,7 +7,7 @@
 //! 3. `scenario/src/tests/workloads.rs` and `fuzz/seeds/workloads.toml`.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::{Arc, OnceLock};
 
 use topology::HostId;
@@ -135,6 +135,8 @@ pub struct FlowStream {
     /// Start time of each head, and its generator.
     order: BinaryHeap<Reverse<(Picos, usize)>>,
     next_id: u32,
+    /// First source port, and the next one of each pair of hosts that had a flow.
+    ports: Option<(u16, BTreeMap<(HostId, HostId), u16>)>,
 }
 
 impl FlowStream {
@@ -144,9 +146,15 @@ impl FlowStream {
             sources.iter().map(|source| source.generator(seed)).collect();
         let heads = generators.iter().map(|_| None).collect();
         let order = BinaryHeap::with_capacity(generators.len());
-        let mut stream = Self { generators, heads, order, next_id: 0 };
+        let mut stream = Self { generators, heads, order, next_id: 0, ports: None };
         (0..stream.generators.len()).for_each(|number| stream.refill(number));
         stream
+    }
+
+    /// Gives flows source ports that count up from `first` for each pair of hosts, if they have none of their own.
+    #[must_use]
+    pub fn with_counted_ports(self, first: u16) -> Self {
+        Self { ports: Some((first, BTreeMap::new())), ..self }
     }
 
     fn refill(&mut self, number: usize) {
@@ -172,6 +180,11 @@ impl FlowStream {
         self.refill(number);
         flow.id = self.take_number();
         flow.workload = number.try_into().expect("a scenario has few workloads");
+        if let Some((first, next)) = &mut self.ports {
+            let next = next.entry((flow.source, flow.destination)).or_insert(*first);
+            flow.source_port.get_or_insert(*next);
+            *next = next.wrapping_add(1);
+        }
         Some((number, flow))
     }
 
@@ -216,9 +229,9 @@ impl Iterator for FlowStream {
 pub struct MaterialisedFlows(OnceLock<Vec<Flow>>);
 
 impl MaterialisedFlows {
-    /// Returns the flows of these sources. Call it with equal arguments each time.
-    pub fn get(&self, sources: &[Source], seed: u64) -> &[Flow] {
-        self.0.get_or_init(|| FlowStream::new(sources, seed).collect())
+    /// Returns the flows of a stream. Call it with equal streams each time.
+    pub fn get(&self, stream: impl FnOnce() -> FlowStream) -> &[Flow] {
+        self.0.get_or_init(|| stream().collect())
     }
 }
 

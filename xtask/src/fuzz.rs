@@ -47,6 +47,8 @@ enum Target {
     Frame,
     /// Frames that come to a host one after another
     Host,
+    /// Small fabrics with the rules of HPCC's simulator
+    InOrder,
     /// The text of a scenario
     Scenario,
     /// The text of a sweep

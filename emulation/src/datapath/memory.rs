@@ -109,9 +109,8 @@ impl Wires for MemoryWires {
         &mut self,
         frames: &mut MemoryFrames,
         crossing: &Crossing,
-        tables: &SwitchTables,
+        (tables, route): (&SwitchTables, &impl Fn(&RocePacket) -> Option<u16>),
         frame: FrameId,
-        route: &impl Fn(&RocePacket) -> Option<u16>,
         outcome: &mut Outcome,
         orders: &mut Orders,
     ) -> Result<bool, DatapathError> {

@@ -14,6 +14,7 @@ use units::Picos;
 
 use super::arrivals::{Arrival, DAMAGED, PORT_BITS, Sorter, port_key};
 use super::faults::Fate;
+use super::in_order::Queue;
 use super::journal::{Journal, Note};
 use super::link_tally::LinkTally;
 use super::part::Window;
@@ -53,6 +54,8 @@ impl<F> Default for Mail<F> {
 pub struct Core<W: Wires> {
     /// Number of this part.
     part: u32,
+    /// The events of all nodes, if they run in the order of their insertion.
+    pub queue: Option<Box<Queue>>,
     /// The frames of the part.
     pub frames: W::Frames,
     /// Frames of the part.
@@ -105,6 +108,7 @@ impl<W: Wires> Core<W> {
     pub fn new(part: u32, parts: usize, nodes: usize, medium: W, frames: W::Frames) -> Self {
         Self {
             part,
+            queue: None,
             frames,
             medium,
             journal: Journal::default(),
@@ -138,7 +142,10 @@ impl<W: Wires> Core<W> {
 
     /// Instant of the next event in this part.
     pub fn next(&self) -> Picos {
-        self.upcoming.first().min(self.unopened_from)
+        match &self.queue {
+            Some(queue) => queue.next(),
+            None => self.upcoming.first().min(self.unopened_from),
+        }
     }
 
     /// Frames on their way to nodes of this part, as pairs of node and port.
@@ -150,7 +157,8 @@ impl<W: Wires> Core<W> {
         });
         let unopened = self.unopened.iter().flat_map(|mail| &mail.letters);
         let unopened = unopened.map(|letter| (letter.to, letter.port));
-        delivered.chain(unopened)
+        let queued = self.queue.iter().flat_map(|queue| queue.on_their_way());
+        delivered.chain(unopened).chain(queued)
     }
 
     /// Number of frames on their way to nodes of this part.
@@ -311,6 +319,7 @@ impl<W: Wires> Core<W> {
         self.log_sent(now, transmitter, frame, length, arrives);
         let length = match passage.fate {
             Fate::Lost(reason) => {
+                self.occupy(transmitter);
                 return self.lose(now, node, transmitter, frame, (length, reason));
             }
             Fate::Damaged => length | DAMAGED,
@@ -345,13 +354,15 @@ impl<W: Wires> Core<W> {
     fn hand_over(
         &mut self,
         arrival: Picos,
-        transmitter: &Transmitter,
+        transmitter: &mut Transmitter,
         frame: FrameId,
         length: u32,
     ) {
         let Place { part, index } = transmitter.to;
         if part == self.part {
             self.deliver(index, arrival, transmitter.to_port, frame, length);
+        } else if self.queue.is_some() {
+            self.enqueue(arrival, transmitter, frame, length);
         } else {
             let mail = &mut self.outboxes[part as usize];
             let frame = self.frames.take(frame, &mut mail.aside);

@@ -1,16 +1,14 @@
 //! Commands to hosts: start and end of flows, at both of their hosts, and PFC storms.
 
-use std::collections::BTreeMap;
-
 use host_agent::SenderCounts;
 use results::{FlowRow, FlowStart, WireLogRecord};
 use scenario::Scenario;
-use topology::{HostId, NodeKind, WireId};
+use topology::{HostId, NodeKind};
 use units::Picos;
 use workload::Flow;
 
 use super::host_node::Command;
-use super::part::Window;
+use super::part::{Part, Window};
 use super::{Engine, RunError};
 use crate::datapath::Wires;
 use crate::hpcc_options::standalone;
@@ -41,18 +39,21 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn start_flow(&mut self, flow: Flow) {
         self.classes |= 1 << flow.priority;
         let fabric = self.scenario.fabric();
-        let standalone = if let Some(order) = &mut self.parts[0].in_order {
-            let host = self.partition.place(fabric.host_node(flow.source)).index;
-            order.add_flow(self.scenario, &flow, host);
+        let ends = [flow.source, flow.destination].map(|host| fabric.host_node(host));
+        let Part { in_order, core, .. } = &mut *self.parts[0];
+        let of_order = in_order.as_mut().and_then(|order| {
+            let ends = ends.map(|node| self.partition.place(node).index);
+            order.add_flow(core.queue(), self.scenario, &flow, ends);
             order.standalone(self.scenario, &flow)
-        } else {
+        });
+        if in_order.is_none() {
             let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
             self.command(flow.destination, flow.start, Command::Open(responder));
             let trace = self.scenario.results.flow_trace.as_ref();
             let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
             self.command(flow.source, flow.start, Command::Start { request, traced });
-            standalone(self.scenario, &flow)
-        };
+        }
+        let standalone = of_order.or_else(|| standalone(self.scenario, &flow));
         self.recorder.record.flow_started(&FlowStart {
             flow: flow.id,
             label: &flow.label,
@@ -61,7 +62,7 @@ impl<W: Wires> Engine<'_, W> {
             standalone,
         });
         if self.scenario.results.port_queues {
-            let path = self.path_of(&flow);
+            let (path, _) = self.scenario.path_of(&flow);
             let ports = path.iter().map(|&wire| fabric.ends(wire)).filter_map(|ends| {
                 let NodeKind::Switch(switch) = ends.from else { return None };
                 Some((fabric.switch(switch).name.as_str(), ends.from_port))
@@ -76,13 +77,6 @@ impl<W: Wires> Engine<'_, W> {
             self.window_had_flows = true;
         }
         self.active.insert(flow.id, flow);
-    }
-
-    /// The wires that the data of a flow crosses that is under way.
-    fn path_of(&self, flow: &Flow) -> Vec<WireId> {
-        let order = self.parts[0].in_order.as_ref();
-        let path = order.and_then(|order| order.path(self.scenario, flow));
-        path.unwrap_or_else(|| self.scenario.path_of(flow).0)
     }
 
     /// True if a flow starts in the scenario's window and has an end.
@@ -106,7 +100,7 @@ impl<W: Wires> Engine<'_, W> {
         let Place { part, index } = self.partition.place(self.scenario.fabric().host_node(host));
         let part = &mut self.parts[part as usize];
         part.hosts[index as usize].command(at, command);
-        part.core.upcoming.wake(index, at);
+        part.core.wake(index, at);
     }
 
     /// Handles the last ACK of a flow at its sender.
@@ -120,15 +114,13 @@ impl<W: Wires> Engine<'_, W> {
         let (request, _) = queue_pairs::queue_pair(self.scenario, &flow);
         // Closed in a later window, so that the order of nodes in this window does not matter.
         let close = Command::Close { flow: number, qp: request.qp, bytes: flow.bytes.0 };
-        let path = paths::nodes(self.scenario.fabric(), &flow, &self.path_of(&flow));
-        match &mut self.parts[0].in_order {
-            Some(order) => order.end_flow(number),
-            None => self.command(flow.destination, at + self.lookahead, close),
+        if self.scenario.host.ns3.is_none() {
+            self.command(flow.destination, at + self.lookahead, close);
         }
         self.flows_completed += 1;
         self.flows_of_window -= u64::from(self.is_of_window(&flow));
         let congested = self.recorder.is_congested(&flow);
-        let row = flow_row(self.scenario, &flow, path, Some(at), counts);
+        let row = flow_row(self.scenario, &flow, Some(at), counts);
         let row = FlowRow { congested, ..row };
         #[cfg(feature = "kernel")]
         self.notify_waiter(&row);
@@ -143,16 +135,13 @@ impl<W: Wires> Engine<'_, W> {
 
     /// Records the rows of flows that have not completed.
     pub(super) fn record_unfinished(&mut self) -> Result<(), RunError> {
-        let paths_of: BTreeMap<u32, Vec<WireId>> =
-            self.active.values().map(|flow| (flow.id, self.path_of(flow))).collect();
         for flow in self.active.values() {
             let (request, _) = queue_pairs::queue_pair(self.scenario, flow);
             let place = self.partition.place(self.scenario.fabric().host_node(flow.source));
             let sender = &mut self.parts[place.part as usize].hosts[place.index as usize];
             let counts = sender.sender_counts(request.qp).unwrap_or_default();
             let congested = self.recorder.is_congested(flow);
-            let path = paths::nodes(self.scenario.fabric(), flow, &paths_of[&flow.id]);
-            let row = flow_row(self.scenario, flow, path, None, counts);
+            let row = flow_row(self.scenario, flow, None, counts);
             self.recorder.add(&FlowRow { congested, ..row })?;
             if self.scenario.results.explain {
                 let logged = WireLogRecord::for_flow(flow.id, flow.start, None);
@@ -163,12 +152,10 @@ impl<W: Wires> Engine<'_, W> {
     }
 }
 
-/// Row of a flow with the nodes of its path; `completed` is `None` if it did not complete. The caller adds if the flow was
-/// paused.
+/// Row of a flow; `completed` is `None` if it did not complete. The caller adds if the flow was paused.
 pub(super) fn flow_row<'a>(
     scenario: &'a Scenario,
     flow: &'a Flow,
-    path: String,
     completed: Option<Picos>,
     counts: SenderCounts,
 ) -> FlowRow<'a> {
@@ -189,7 +176,7 @@ pub(super) fn flow_row<'a>(
         retransmitted_packets: counts.retransmitted_packets,
         cnps: counts.notifications,
         long_lived: flow.long_lived,
-        path,
+        path: paths::nodes(fabric, flow, &scenario.path_of(flow).0),
         congested: None,
     }
 }

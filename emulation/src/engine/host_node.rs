@@ -83,6 +83,8 @@ pub struct HostNode {
     pfc_sent: Option<Box<PfcSent>>,
     /// The kernel's network stack behind the NIC, in a live fabric.
     stack: Option<Box<Stack>>,
+    /// Instant of the event that stands for [`next`](Self::next), with events in the order of insertion.
+    pub(super) due_at: Picos,
     /// The host of a simulator that stands in for `host`, with events in the order of insertion.
     pub(super) simulated: Option<Box<ns3::Host>>,
 }
@@ -112,6 +114,7 @@ impl HostNode {
             follows_held: scenario.results.held_flows,
             pfc_sent: None,
             stack: None,
+            due_at: Picos::MAX,
             simulated: settings.simulated(host).map(Box::new),
         }
     }
@@ -281,15 +284,7 @@ impl HostNode {
         self.command_at = self.commands.front().map_or(Picos::MAX, |(at, _)| *at);
         match command {
             Command::Open(request) => self.host.open_responder(&request),
-            Command::Start { request, traced: false } => {
-                self.host.start_flow(now, &request);
-                self.kick(core, now);
-            }
-            Command::Start { request, traced: true } => {
-                self.host.start_traced_flow(now, &request);
-                self.take_events(core);
-                self.kick(core, now);
-            }
+            Command::Start { request, traced } => self.start_flow(core, now, &request, traced),
             Command::BeginStorm { classes, end } => {
                 self.host.begin_storm(now, classes, end);
                 self.kick(core, now);
@@ -309,6 +304,39 @@ impl HostNode {
         }
     }
 
+    /// Sends a flow; changes of the sender's state are noted if it is `traced`.
+    pub(super) fn start_flow<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        now: Picos,
+        request: &FlowRequest,
+        traced: bool,
+    ) {
+        if traced {
+            self.host.start_traced_flow(now, request);
+            self.take_events(core);
+        } else {
+            self.host.start_flow(now, request);
+        }
+        self.kick(core, now);
+    }
+
+    /// Executes commands and handles timers that are due, and sends if a packet may leave.
+    pub(super) fn run_due<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        while self.next() <= now {
+            let timer = self.next_timer();
+            if self.command_at <= now {
+                self.obey(core);
+            } else if timer <= now {
+                self.host.handle_deadline(timer);
+                self.kick(core, timer);
+                self.take_events(core);
+            } else {
+                self.kick(core, now);
+            }
+        }
+    }
+
     /// Closes the receiving ends of completed flows at the end of a run.
     pub fn close_all<W: Wires>(&mut self, core: &mut Core<W>) {
         self.commands.retain(|(_, command)| matches!(command, Command::Close { .. }));
@@ -317,7 +345,7 @@ impl HostNode {
         }
     }
 
-    fn arrive<W: Wires>(
+    pub(super) fn arrive<W: Wires>(
         &mut self,
         core: &mut Core<W>,
         arrival: &Arrival,
@@ -402,7 +430,7 @@ impl HostNode {
     }
 
     /// Sends if the port is free, and computes the instant at which it may send next.
-    fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+    pub(super) fn kick<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
         if self.out.busy_until <= now {
             if let Some(pauses) = self.host.poll_class_pauses() {
                 self.pfc_sent.get_or_insert_default().count(&pauses);

@@ -9,51 +9,74 @@
 //! - The start of flows at an instant inserts an announcement of each, then the next start; an announcement inserts the
 //!   creation of the queue pair.
 //!
-//! Hosts are those of HPCC's simulator ([`host_agent::ns3`]).
+//! Hosts are those of HPCC's simulator ([`host_agent::ns3`]), or xoff's own.
 
 mod draws;
 mod host;
 mod mrg32k3a;
 mod queue;
-mod routes;
 mod samples;
 mod switch;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
-use host_agent::ns3::{Flow, Paths, Schedule, Settings, Timer};
-use results::{DESTINATION_PORT, FIRST_SOURCE_PORT};
-use scenario::{Ecmp, Numbers, Order, Scenario, flow_routes};
-use topology::{HostId, WireId};
+use host_agent::ns3::{self, Paths, Schedule, Settings, Timer};
+use host_agent::{FlowRequest, ResponderRequest};
+use scenario::{Numbers, Order, Scenario, SimulatorRoutes, flow_routes};
+use topology::WireId;
 use units::{Nanos, Picos};
 
 use super::part::{Opening, Part, Window};
 use crate::datapath::{DatapathError, Wires};
+use crate::queue_pairs;
 use draws::Draws;
 use queue::Event;
 pub use queue::{Queue, What};
-use routes::Routes;
 use samples::Samples;
 
-/// A flow that starts, and its host by its index in the part.
-#[derive(Clone, Copy, Debug)]
+/// A flow that starts, and its sender by its index in the part.
+#[derive(Clone, Debug)]
 struct Start {
     at: Picos,
     host: u32,
-    flow: Flow,
+    flow: Starting,
+}
+
+/// Request for a flow.
+#[derive(Clone, Debug)]
+enum Starting {
+    /// To hosts of HPCC's simulator.
+    Simulated(ns3::Flow),
+    /// To xoff's own hosts.
+    Own {
+        request: FlowRequest,
+        responder: ResponderRequest,
+        /// The receiver, by its index in the part.
+        receiver: u32,
+        traced: bool,
+    },
+}
+
+/// Hosts of HPCC's simulator, and the routes from which their base values follow.
+#[derive(Debug)]
+struct Simulated {
+    settings: Settings,
+    routes: Arc<SimulatorRoutes>,
+    payload: u64,
 }
 
 /// State of the driver.
 #[derive(Debug)]
 pub struct InOrder {
-    queue: Queue,
     /// Samples of queue lengths, which are events without an effect on others.
     samples: Samples,
-    settings: Settings,
+    /// The simulator's hosts, unless hosts are xoff's own.
+    simulated: Option<Simulated>,
     /// Flows that start later, in order.
     starts: VecDeque<Start>,
     /// Number of the event that starts flows, while no flow is known.
@@ -62,112 +85,74 @@ pub struct InOrder {
     announced: VecDeque<Start>,
     /// Random numbers, if they are the simulator's.
     draws: Option<Draws>,
-    routes: Routes,
-    /// True if the routes are used; otherwise switches use their own.
-    routes_packets: bool,
-    /// Number of earlier flows of each pair of hosts.
-    flows: BTreeMap<(HostId, HostId), u16>,
-    /// Source and destination port of each flow under way.
-    under_way: BTreeMap<u32, [u16; 2]>,
-    payload: u64,
 }
 
 impl InOrder {
-    /// The driver of a scenario; `None` if its events run in another order.
-    pub fn new(scenario: &Scenario) -> Option<Box<Self>> {
+    /// The driver of a scenario, and its queue of events; `None` if its events run in another order.
+    pub fn new(scenario: &Scenario) -> Option<(Box<Self>, Queue)> {
         if scenario.order == Order::Nodes {
             return None;
         }
         let mut queue = Queue::default();
         // Before a run there are the first start of flows, the queue monitor, and the end of the run.
         let [first, monitor, _end] = [(); 3].map(|()| queue.reserve());
-        Some(Box::new(Self {
-            queue,
+        let simulated = |settings| Simulated {
+            settings,
+            routes: scenario.simulator_routes().expect("these hosts have them").clone(),
+            payload: scenario.host.payload.0,
+        };
+        let driver = Self {
             samples: Samples::new(scenario, monitor),
-            settings: scenario.host.ns3.expect("the order needs these hosts"),
+            simulated: scenario.host.ns3.map(simulated),
             starts: VecDeque::new(),
             next_start: Some(first),
             announced: VecDeque::new(),
             draws: (scenario.numbers == Numbers::Mrg32k3a).then(|| Draws::new(scenario)),
-            routes: Routes::new(scenario),
-            routes_packets: scenario.switch.ecmp == Ecmp::Murmur3,
-            flows: BTreeMap::new(),
-            under_way: BTreeMap::new(),
-            payload: scenario.host.payload.0,
-        }))
+        };
+        Some((Box::new(driver), queue))
     }
 
-    /// Instant of the next event.
-    pub fn next(&self) -> Picos {
-        self.queue.next()
-    }
-
-    /// Frames on their way, as pairs of node and port.
-    pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
-        self.queue.on_their_way()
-    }
-
-    /// Adds a flow. Flows come in the order of their starts, all of an instant before it.
-    pub fn add_flow(&mut self, scenario: &Scenario, flow: &workload::Flow, host: u32) {
-        let pair = [flow.source, flow.destination];
-        let number = self.flows.entry((flow.source, flow.destination)).or_default();
-        let source_port = FIRST_SOURCE_PORT.wrapping_add(*number);
-        *number = number.wrapping_add(1);
-        let ports = scenario.results.hpcc.as_ref().map(|hpcc| &hpcc.destination_ports);
-        let port = ports.and_then(|ports| ports.get(&*flow.label));
-        let (rtt, window) = match self.settings.paths {
-            Paths::Longest => self.routes.longest,
-            Paths::Own => {
-                let base = self.routes.base(scenario.fabric(), pair, self.payload);
-                (base.rtt, base.product())
+    /// Adds a flow between two hosts of the part. Flows come in the order of their starts, all of an instant before it.
+    pub fn add_flow(
+        &mut self,
+        queue: &mut Queue,
+        scenario: &Scenario,
+        flow: &workload::Flow,
+        [host, receiver]: [u32; 2],
+    ) {
+        let starting = match &self.simulated {
+            Some(simulated) => Starting::Simulated(simulated.request(scenario, flow)),
+            None => {
+                let (request, responder) = queue_pairs::queue_pair(scenario, flow);
+                let trace = scenario.results.flow_trace.as_ref();
+                let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
+                Starting::Own { request, responder, receiver, traced }
             }
         };
-        let request = Flow {
-            flow: flow.id,
-            qp: flow_routes::queue_pair(flow.id),
-            destination: FIRST_HOST_ADDRESS + flow.destination.0,
-            source_port,
-            destination_port: port.copied().unwrap_or(DESTINATION_PORT),
-            priority: Priority::new(flow.priority),
-            bytes: flow.bytes.0,
-            window: if self.settings.window { window } else { 0 },
-            base_rtt: Nanos(rtt),
-        };
-        self.under_way.insert(flow.id, [request.source_port, request.destination_port]);
-        self.starts.push_back(Start { at: flow.start, host, flow: request });
+        self.starts.push_back(Start { at: flow.start, host, flow: starting });
         if let Some(serial) = self.next_start.take() {
-            self.queue.insert_as(serial, flow.start, host, What::Starts);
+            queue.insert_as(serial, flow.start, host, What::Starts);
         }
     }
 
-    /// The simulator's completion time of a flow alone on its path, if the scenario asks for it.
+    /// The simulator's completion time of a flow alone on its path, if the scenario asks for it and hosts are the
+    /// simulator's.
     pub fn standalone(&self, scenario: &Scenario, flow: &workload::Flow) -> Option<Nanos> {
         let headers = scenario.results.hpcc.as_ref()?.standalone_headers?;
-        let pair = [flow.source, flow.destination];
-        let base = self.routes.base(scenario.fabric(), pair, self.payload);
-        Some(base.standalone(flow.bytes.0, self.payload, headers.0))
-    }
-
-    /// The wires that the data of a flow crosses that is under way; `None` if switches have their own routes.
-    pub fn path(&self, scenario: &Scenario, flow: &workload::Flow) -> Option<Vec<WireId>> {
-        let ports = *self.under_way.get(&flow.id).filter(|_| self.routes_packets)?;
-        Some(self.routes.path(scenario.fabric(), [flow.source, flow.destination], ports))
-    }
-
-    /// Forgets a flow that is complete.
-    pub fn end_flow(&mut self, flow: u32) {
-        self.under_way.remove(&flow);
+        let Simulated { routes, payload, .. } = self.simulated.as_ref()?;
+        let base = routes.base(scenario.fabric(), [flow.source, flow.destination], *payload);
+        Some(base.standalone(flow.bytes.0, *payload, headers.0))
     }
 
     /// Starts the flows of an instant.
-    fn start_flows(&mut self, now: Picos) {
+    fn start_flows(&mut self, queue: &mut Queue, now: Picos) {
         while let Some(start) = self.starts.pop_front_if(|start| start.at == now) {
-            self.queue.insert(now, start.host, What::Announced);
+            queue.insert(now, start.host, What::Announced);
             self.announced.push_back(start);
         }
-        let serial = self.queue.reserve();
+        let serial = queue.reserve();
         match self.starts.front() {
-            Some(next) => self.queue.insert_as(serial, next.at, next.host, What::Starts),
+            Some(next) => queue.insert_as(serial, next.at, next.host, What::Starts),
             None => self.next_start = Some(serial),
         }
     }
@@ -183,6 +168,32 @@ impl InOrder {
     fn skip(&mut self, frames: usize) {
         if let Some(draws) = &mut self.draws {
             draws.skip(frames);
+        }
+    }
+}
+
+impl Simulated {
+    /// Request for a flow to its sender.
+    fn request(&self, scenario: &Scenario, flow: &workload::Flow) -> ns3::Flow {
+        let (rtt, window) = match self.settings.paths {
+            Paths::Longest => self.routes.longest,
+            Paths::Own => {
+                let pair = [flow.source, flow.destination];
+                let base = self.routes.base(scenario.fabric(), pair, self.payload);
+                (base.rtt, base.product())
+            }
+        };
+        let [source_port, destination_port] = scenario.udp_ports(flow);
+        ns3::Flow {
+            flow: flow.id,
+            qp: flow_routes::queue_pair(flow.id),
+            destination: FIRST_HOST_ADDRESS + flow.destination.0,
+            source_port,
+            destination_port,
+            priority: Priority::new(flow.priority),
+            bytes: flow.bytes.0,
+            window: if self.settings.window { window } else { 0 },
+            base_rtt: Nanos(rtt),
         }
     }
 }
@@ -211,23 +222,26 @@ impl<W: Wires> Part<W> {
             let hosts = self.hosts.len();
             (hosts..hosts + self.switches.len()).for_each(|index| self.open(index, window));
         }
-        while let Some(event) = order.queue.pop(window.end) {
+        while let Some(event) = self.core.queue().pop(window.end) {
             self.run_event(order, &event)?;
         }
         Ok(())
     }
 
     fn run_event(&mut self, order: &mut InOrder, event: &Event) -> Result<(), DatapathError> {
-        order.samples.take_before(event, &mut order.queue);
+        let core = &mut self.core;
+        order.samples.take_before(event, core.queue());
         let (now, node) = (event.at(), event.node);
         let hosts = self.hosts.len();
-        let core = &mut self.core;
         match event.what {
-            What::Starts => order.start_flows(now),
-            What::Announced => order.queue.insert(now, node, What::Begins),
+            What::Starts => order.start_flows(core.queue(), now),
+            What::Announced => core.queue().insert(now, node, What::Begins),
             What::Begins => {
                 let start = order.announced.pop_front().expect("an announced flow begins once");
-                self.hosts[node as usize].begin(core, order, now, start);
+                if let Starting::Own { responder, receiver, .. } = &start.flow {
+                    self.hosts[*receiver as usize].host.open_responder(responder);
+                }
+                self.hosts[node as usize].begin(core, now, start);
             }
             _ if (node as usize) < hosts => {
                 let host = &mut self.hosts[node as usize];

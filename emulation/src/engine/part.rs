@@ -88,13 +88,17 @@ impl<W: Wires> Part<W> {
         core.wire_logger = scenario.results.explain.then(Box::default);
         let wires = scenario.fabric().wires().len();
         core.link_tally = scenario.results.link_priorities.then(|| Box::new(LinkTally::new(wires)));
+        let in_order = InOrder::new(scenario).map(|(order, queue)| {
+            core.set_queue(queue);
+            order
+        });
         Self {
             hosts: hosts.collect(),
             switches: switches.collect(),
             core,
             relinked: Vec::new(),
             is_backwards: true,
-            in_order: InOrder::new(scenario),
+            in_order,
             #[cfg(feature = "kernel")]
             punctuality: None,
         }
@@ -146,13 +150,12 @@ impl<W: Wires> Part<W> {
 
     /// Instant of the next event.
     pub fn next(&self) -> Picos {
-        self.in_order.as_ref().map_or_else(|| self.core.next(), |order| order.next())
+        self.core.next()
     }
 
     /// Frames on their way to nodes of this part, as pairs of node and port.
     pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
-        let of_order = self.in_order.iter().flat_map(|order| order.on_their_way());
-        self.core.on_their_way().chain(of_order)
+        self.core.on_their_way()
     }
 
     #[inline(always)]

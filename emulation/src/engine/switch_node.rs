@@ -4,10 +4,12 @@ mod unqueued;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::queue::{QueueId, QueueSet};
-use scenario::{CaptureFilter, Scenario};
+use fabric_core::wire::RocePacket;
+use scenario::{CaptureFilter, Scenario, SimulatorRoutes};
 use switch_user::switch::{
     ControlTransmission, Discarded, DroppedPacket, Due, Staged, Switch, Transmission,
 };
@@ -54,6 +56,8 @@ pub struct SwitchNode {
     paused: Box<[QueueSet]>,
     /// With events in the order of insertion: instant of the next event of the switch's timers.
     pub(super) timers_at: Picos,
+    /// Routes of ns-3, if packets follow them instead of the switch's own.
+    routes: Option<Arc<SimulatorRoutes>>,
 }
 
 impl SwitchNode {
@@ -94,6 +98,7 @@ impl SwitchNode {
             stamper,
             paused: paused.into(),
             timers_at: Picos::MAX,
+            routes: scenario.ecmp_routes().cloned(),
         }
     }
 
@@ -229,7 +234,7 @@ impl SwitchNode {
 
     /// Passes a frame to the switch, and writes the result to `outcome`.
     #[inline(always)]
-    fn cross<W: Wires>(
+    pub(super) fn cross<W: Wires>(
         &self,
         core: &mut Core<W>,
         crossing: &Crossing,
@@ -238,9 +243,15 @@ impl SwitchNode {
     ) -> Result<(), DatapathError> {
         let tables = self.switch.tables();
         core.cross(crossing, frame, |medium, frames, orders| {
-            let is_done =
-                medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders)?;
-            Ok(is_done.then_some(()))
+            let is_done = match &self.routes {
+                None => medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders),
+                Some(routes) => {
+                    let route = |packet: &RocePacket| routes.port(self.id, packet);
+                    let ways = (tables, &route);
+                    medium.poll_routed(frames, crossing, ways, frame, &mut *outcome, orders)
+                }
+            };
+            Ok(is_done?.then_some(()))
         })
     }
 
@@ -299,7 +310,7 @@ impl SwitchNode {
 
     /// Sends a frame on the wire. If there is `more` to send, the port wakes when it is free.
     #[inline(always)]
-    fn transmit<W: Wires>(
+    pub(super) fn transmit<W: Wires>(
         &mut self,
         core: &mut Core<W>,
         now: Picos,
@@ -368,7 +379,7 @@ impl SwitchNode {
 
     /// Stamps a frame that has left `queue`, if packets have telemetry.
     #[inline(always)]
-    fn stamp<W: Wires>(
+    pub(super) fn stamp<W: Wires>(
         &mut self,
         core: &mut Core<W>,
         now: Picos,

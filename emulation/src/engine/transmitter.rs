@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use scenario::{CaptureFilter, Scenario};
-use topology::{WireEnds, WireId};
+use topology::{NodeId, WireEnds, WireId};
 use units::{BitsPerSecond, Picos};
 
 use super::faults::{FaultTally, Faults, Passage};
@@ -38,6 +38,10 @@ pub struct Transmitter {
     pub wire: WireId,
     /// Frames whose transmission began in [`counted`](Self::counted), and their bytes.
     window_sent: (u64, u64),
+    /// The node at this end.
+    pub from: NodeId,
+    /// The port of this node.
+    pub from_port: u16,
     /// Number of frames lost by faults.
     pub lost: u64,
     /// Interfaces of the capture that record frames lost on the wire.
@@ -67,6 +71,8 @@ impl Transmitter {
             to_port: fabric.wire(wire).to_port,
             wakes: false,
             wire,
+            from: fabric.wire(wire).from,
+            from_port: fabric.wire(wire).from_port,
             lost: 0,
             faults: faults.map(Box::new),
             captures: interfaces(captured, wire)

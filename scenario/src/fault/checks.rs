@@ -169,6 +169,12 @@ impl Scenario {
                 "leave [[routes]] and paths of flows out, or write reroute = false",
             ));
         }
+        if self.ecmp_routes().is_some() {
+            return Some((
+                "next hops of ns-3, which do not change with a link",
+                "write switch.ecmp = \"five-tuple\", or write reroute = false",
+            ));
+        }
         if self.switch.paused_parts().count() > 0 {
             return Some((
                 "a scheme that pauses queues or flows follows flows by their ports, which do not change while they last",

@@ -69,17 +69,30 @@ fn a_datapath_that_cannot_have_the_order_is_an_error_at_its_line() {
 
 #[test]
 fn keys_that_need_the_order_are_errors_without_it() {
-    for (more, line) in
-        [("[switch]\necmp = \"murmur3\"\n", "13"), ("[host.ns3]\ncontrol = \"dcqcn\"\n", "12")]
-    {
-        let report = report_on(more);
-        assert_eq!(place(&report).0, line, "{report}");
-        assert!(report.contains("order = \"insertion\""), "{report}");
-    }
+    let hosts = report_on("[host.ns3]\ncontrol = \"dcqcn\"\n");
+    assert_eq!(place(&hosts).0, "12", "{hosts}");
+    assert!(hosts.contains("order = \"insertion\""), "{hosts}");
     let numbers = report(&format!("numbers = \"mrg32k3a\"\n{SMALL}"));
     assert_eq!(place(&numbers).0, "1", "{numbers}");
-    let hosts = report(&format!("order = \"insertion\"\n[datapath]\nkind = \"memory\"\n{SMALL}"));
-    assert!(hosts.contains("[host.ns3]"), "{hosts}");
+}
+
+#[test]
+fn the_order_and_the_hash_of_a_simulator_do_without_its_hosts() {
+    let memory = "[datapath]\nkind = \"memory\"\n";
+    let text = format!("order = \"insertion\"\n{memory}{SMALL}[[storms]]\nhost = \"h0\"\n");
+    let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((scenario.order, scenario.host.ns3), (Order::Insertion, None));
+    let hash = format!("{memory}{SMALL}[switch]\necmp = \"murmur3\"\nnext_hops = \"ascending\"\n");
+    let scenario = parse(&hash).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((scenario.order, scenario.switch.ecmp), (Order::Nodes, Ecmp::Murmur3));
+    for (text, title) in [
+        (hash.replace("memory", "kernel"), "the kernel datapath, and ECMP"),
+        (format!("{hash}[host.transport]\nkind = \"tcp\"\n"), "TCP, and ECMP"),
+        (hash.replace("ecmp = \"murmur3\"\n", ""), "an order of next hops that has no effect"),
+    ] {
+        let report = report(&text);
+        assert!(place(&report).1.starts_with(title), "{report}");
+    }
 }
 
 #[test]
@@ -89,7 +102,7 @@ fn settings_that_no_order_of_insertion_has_are_errors_at_their_lines() {
         ("[switch]\nscheme = { kind = \"dsh\" }\n", "a scheme other than PFC"),
         ("[switch]\nheadroom = { kind = \"adaptive\" }\n", "headroom that is measured"),
         ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
-        ("[[faults]]\nkind = \"down\"\nwire = \"h0->s0\"\n", "a fault that ns-3 does not draw"),
+        ("[[faults]]\nkind = \"down\"\nwire = \"h0->s0\"\n", "a link that goes down"),
         ("[[faults]]\nkind = \"loss\"\nnth = [1]\n", "a fault that ns-3 does not draw"),
     ] {
         let report = report(&format!("{DIALECT}{SMALL}{more}"));

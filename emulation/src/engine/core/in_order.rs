@@ -1,34 +1,61 @@
-//! Frames on their way under the driver that runs events in the order of their insertion.
+//! Frames on their way, if events run in the order of their insertion.
 
 use units::Picos;
 
 use super::{Core, FrameId, Transmitter, Wires};
 use crate::engine::in_order::{Queue, What};
 
+/// Number that no part has: no node is in a part with it, so that frames take the way to other parts, and the queue there.
+const NO_PART: u32 = u32::MAX;
+
 impl<W: Wires> Core<W> {
-    /// Sends a frame on a free wire, whose port is busy until the end that this adds to the queue of events. The arrival
-    /// is added behind it.
-    pub fn transmit_in_order(
+    /// Makes events run in the order of their insertion into a queue.
+    pub fn set_queue(&mut self, queue: Queue) {
+        self.queue = Some(Box::new(queue));
+        self.part = NO_PART;
+    }
+
+    /// Wakes a node at an instant at which it has a command.
+    pub fn wake(&mut self, node: u32, at: Picos) {
+        match &mut self.queue {
+            Some(queue) => queue.insert(at, node, What::Due),
+            None => self.upcoming.wake(node, at),
+        }
+    }
+
+    /// The queue of events.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn queue(&mut self) -> &mut Queue {
+        self.queue.as_deref_mut().expect("events run in the order of their insertion")
+    }
+
+    /// Adds the end of a transmission to the queue, if there is one: the port is busy until it has run.
+    #[inline]
+    pub(super) fn occupy(&mut self, transmitter: &mut Transmitter) {
+        if let Some(queue) = &mut self.queue {
+            let free = std::mem::replace(&mut transmitter.busy_until, Picos::MAX);
+            queue.insert(free, transmitter.from.0, What::Free { port: transmitter.from_port });
+        }
+    }
+
+    /// Adds the arrival of a frame to the queue behind the end of its transmission.
+    pub(super) fn enqueue(
         &mut self,
-        (now, node, port): (Picos, u32, u16),
+        arrival: Picos,
         transmitter: &mut Transmitter,
         frame: FrameId,
         length: u32,
-        queue: &mut Queue,
     ) {
-        let arrival = transmitter.start(now, length);
-        // The record of the frame ends when its port becomes free.
-        if self.wire_logger.is_some() || self.link_tally.is_some() {
-            self.log_sent(now, transmitter, frame, length, arrival);
-        }
-        let free = std::mem::replace(&mut transmitter.busy_until, Picos::MAX);
-        queue.insert(free, node, What::Free { port });
+        self.occupy(transmitter);
         let what = What::Arrival { port: transmitter.to_port, frame, length };
-        queue.insert(arrival, transmitter.to.index, what);
+        self.queue().insert(arrival, transmitter.to.index, what);
         self.flying += 1;
     }
 
-    /// Counts a frame that was sent by [`transmit_in_order`](Self::transmit_in_order) and arrives now.
+    /// Counts a frame of the queue that arrives now.
     #[inline]
     pub fn landed(&mut self, now: Picos) {
         self.flying -= 1;

@@ -8,9 +8,9 @@ use host_agent::ns3::{Flow, Host, Reaction};
 use units::Picos;
 
 use super::queue::{Event, What};
-use super::{HostQueue, InOrder, Start};
+use super::{HostQueue, InOrder, Start, Starting};
 use crate::datapath::{DatapathError, FrameStore, HostArrival, Wires};
-use crate::engine::arrivals::Arrival;
+use crate::engine::arrivals::{Arrival, DAMAGED};
 use crate::engine::core::Core;
 use crate::engine::host_node::HostNode;
 use crate::engine::journal::Note;
@@ -18,16 +18,17 @@ use crate::queue_pairs;
 
 impl HostNode {
     /// Creates the queue pair of a flow.
-    pub(super) fn begin<W: Wires>(
-        &mut self,
-        core: &mut Core<W>,
-        order: &mut InOrder,
-        now: Picos,
-        start: Start,
-    ) {
-        let Start { host: node, flow, .. } = start;
-        self.simulated_mut().start(now.to_nanos(), flow);
-        self.look(core, order, now, node);
+    pub(super) fn begin<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, start: Start) {
+        match start.flow {
+            Starting::Simulated(flow) => {
+                self.simulated_mut().start(now.to_nanos(), flow);
+                self.look(core, now, start.host);
+            }
+            Starting::Own { request, traced, .. } => {
+                self.start_flow(core, now, &request, traced);
+                self.plan(core, start.host);
+            }
+        }
     }
 
     /// Deletes the receiving end of a queue pair whose flow is complete.
@@ -40,16 +41,20 @@ impl HostNode {
     }
 
     fn simulated_mut(&mut self) -> &mut Host {
-        self.simulated.as_deref_mut().expect("the order needs these hosts")
+        self.simulated.as_deref_mut().expect("a host of the simulator")
     }
 
-    /// Runs an event. Returns a flow that it completes.
+    /// Runs an event. Returns a flow of the simulator that it completes.
     pub fn run_event<W: Wires>(
         &mut self,
         core: &mut Core<W>,
         order: &mut InOrder,
         event: &Event,
     ) -> Result<Option<Flow>, DatapathError> {
+        if self.simulated.is_none() {
+            self.run_own_event(core, order, event)?;
+            return Ok(None);
+        }
         let (now, node) = (event.at(), event.node);
         let reaction = match event.what {
             What::Free { .. } => {
@@ -57,15 +62,15 @@ impl HostNode {
                 Reaction { looks: true, ..Reaction::default() }
             }
             What::Timer(timer) => {
-                let queue = &mut HostQueue { queue: &mut order.queue, node };
+                let queue = &mut HostQueue { queue: core.queue(), node };
                 self.simulated_mut().handle_timer(now.to_nanos(), timer, queue)
             }
             What::Arrival { frame, length, .. } => {
                 let arrival = Arrival::new(now, 0, frame, length);
                 self.arrive_in_order(core, order, node, arrival)?
             }
-            What::SwitchTimers | What::Starts | What::Announced | What::Begins => {
-                unreachable!("not an event of a host")
+            What::Due | What::Starts | What::Announced | What::Begins => {
+                unreachable!("not an event of a simulator's host")
             }
         };
         while let Some(event) = self.simulated_mut().poll_event() {
@@ -73,9 +78,48 @@ impl HostNode {
             core.journal.note(event.at(), self.node(), Note::Host(event));
         }
         if reaction.looks {
-            self.look(core, order, now, node);
+            self.look(core, now, node);
         }
         Ok(reaction.completed)
+    }
+
+    /// Runs an event of xoff's own host.
+    fn run_own_event<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        event: &Event,
+    ) -> Result<(), DatapathError> {
+        let now = event.at();
+        match event.what {
+            What::Free { .. } => {
+                self.out.busy_until = now;
+                self.kick(core, now);
+            }
+            What::Arrival { frame, length, .. } => {
+                core.landed(now);
+                let lost = if order.loses(self.inward.wire) { DAMAGED } else { 0 };
+                self.arrive(core, &Arrival::new(now, 0, frame, length | lost))?;
+            }
+            What::Due => {
+                self.due_at = Picos::MAX;
+                self.run_due(core, now);
+            }
+            What::Timer(_) | What::Starts | What::Announced | What::Begins => {
+                unreachable!("not an event of xoff's own host")
+            }
+        }
+        self.plan(core, event.node);
+        Ok(())
+    }
+
+    /// Adds an event at the instant of the next timer, command or transmission.
+    fn plan<W: Wires>(&mut self, core: &mut Core<W>, node: u32) {
+        let next = self.next();
+        if next < self.due_at {
+            self.due_at = next;
+            core.queue().insert(next, node, What::Due);
+        }
     }
 
     fn arrive_in_order<W: Wires>(
@@ -87,7 +131,7 @@ impl HostNode {
     ) -> Result<Reaction, DatapathError> {
         let (now, frame, id) = (arrival.at(), arrival.frame(), self.node());
         core.landed(now);
-        if order.loses(self.inward.wire) {
+        if arrival.is_damaged() || order.loses(self.inward.wire) {
             core.drop_damaged(now, id, &mut self.inward, arrival);
             return Ok(Reaction::default());
         }
@@ -98,7 +142,8 @@ impl HostNode {
         let reaction = match &received {
             HostArrival::Packet(Packet::Roce(packet)) => {
                 let stamps = packet.telemetry.map_or(&[][..], |_| core.frames.stamps(frame));
-                let queue = &mut HostQueue { queue: &mut order.queue, node };
+                let queue = core.queue.as_deref_mut().expect("events run in order");
+                let queue = &mut HostQueue { queue, node };
                 let reaction = self.simulated_mut().handle_packet(now, packet, stamps, queue);
                 if self.follows_deliveries && reaction.delivered > 0 {
                     let flow = queue_pairs::flow_of_roce(packet);
@@ -120,12 +165,12 @@ impl HostNode {
     }
 
     /// Sends the NIC's next packet, if the port is free and one may leave.
-    fn look<W: Wires>(&mut self, core: &mut Core<W>, order: &mut InOrder, now: Picos, node: u32) {
+    fn look<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, node: u32) {
         if self.out.busy_until > now {
             return;
         }
-        let host = self.simulated.as_deref_mut().expect("the order needs these hosts");
-        let queue = &mut HostQueue { queue: &mut order.queue, node };
+        let host = self.simulated.as_deref_mut().expect("a host of the simulator");
+        let queue = &mut HostQueue { queue: core.queue(), node };
         let Some(packet) = host.poll(now.to_nanos(), queue) else { return };
         let stamps = host.stamps_of(&packet);
         let packet = Packet::Roce(packet);
@@ -135,6 +180,6 @@ impl HostNode {
             logger.made(frame, None);
             logger.left(frame, QueueId::CONTROL);
         }
-        core.transmit_in_order((now, node, 0), &mut self.out, frame, length, &mut order.queue);
+        core.transmit(now, self.node(), &mut self.out, frame, length);
     }
 }

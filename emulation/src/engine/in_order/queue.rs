@@ -27,8 +27,8 @@ pub enum What {
     },
     /// A timer of a host.
     Timer(Timer),
-    /// Timers of a switch are due.
-    SwitchTimers,
+    /// Timers of a node, or commands to it, are due.
+    Due,
     /// Flows of this instant start, whatever the node.
     Starts,
     /// A flow's start has been announced to its host.

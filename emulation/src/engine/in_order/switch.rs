@@ -2,7 +2,6 @@
 
 use fabric_core::arrival::Outcome;
 use fabric_core::queue::QueueId;
-use fabric_core::wire::RocePacket;
 use host_agent::ns3::{Control, Hop};
 use switch_user::switch::{ControlTransmission, Due, Transmission};
 use units::{Bytes, Picos};
@@ -35,7 +34,7 @@ impl SwitchNode {
             What::Arrival { port, frame, length } => {
                 self.arrive_in_order(core, order, node, Arrival::new(now, port, frame, length))?;
             }
-            What::SwitchTimers => self.run_timers(core, order, (now, node)),
+            What::Due => self.run_timers(core, order, (now, node)),
             What::Timer(_) | What::Starts | What::Announced | What::Begins => {
                 unreachable!("not an event of a switch")
             }
@@ -43,7 +42,7 @@ impl SwitchNode {
         let due = self.switch.next_deadline().unwrap_or(Picos::MAX);
         if due < self.timers_at {
             self.timers_at = due;
-            order.queue.insert(due, node, What::SwitchTimers);
+            core.queue().insert(due, node, What::Due);
         }
         Ok(())
     }
@@ -57,11 +56,13 @@ impl SwitchNode {
         self.timers_at = Picos::MAX;
         while self.switch.next_deadline().is_some_and(|due| due <= now) {
             let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
-            let Some(Due { port, .. }) = self.switch.handle_deadline(now, &mut observer) else {
-                continue;
-            };
-            self.take_discarded(core, now);
+            let due = self.switch.handle_deadline(now, &mut observer);
+            let Some(Due { port, pauses_changed }) = due else { continue };
+            if pauses_changed {
+                self.note_changed_pauses(&mut core.journal, now, port);
+            }
             self.look(core, order, (now, node), port);
+            self.look_where_woken(core, order, (now, node));
         }
     }
 
@@ -76,32 +77,14 @@ impl SwitchNode {
         core.landed(now);
         let id = self.node();
         let inward = self.inward_of(port);
-        if order.loses(inward.wire) {
+        if arrival.is_damaged() || order.loses(inward.wire) {
             core.drop_damaged(now, id, inward, arrival);
             return Ok(());
         }
         let crossing = core.arrive(now, id, inward, frame, arrival.length());
         core.orders.clear();
         let mut outcome = Outcome::UNKNOWN;
-        let tables = self.switch.tables();
-        let (all, switch) = (&order.routes, self.id);
-        let route = |packet: &RocePacket| all.port(switch, packet);
-        let routed = order.routes_packets.then_some(route);
-        core.cross(&crossing, frame, |medium, frames, orders| {
-            let done = match &routed {
-                Some(route) => medium.poll_routed(
-                    frames,
-                    &crossing,
-                    tables,
-                    frame,
-                    route,
-                    &mut outcome,
-                    orders,
-                ),
-                None => medium.poll_switch(frames, &crossing, tables, frame, &mut outcome, orders),
-            };
-            Ok(done?.then_some(()))
-        })?;
+        self.cross(core, &crossing, frame, &mut outcome)?;
         order.skip(core.orders.len());
         let packet = (frame, crossing.length);
         let Outcome::Queued(queued) = outcome else {
@@ -141,7 +124,8 @@ impl SwitchNode {
                 ControlTransmission::LinkDelay(message) => core.frames.link_delay(&message),
             };
             let length = self.switch.control_length();
-            return self.send_in_order(core, order, (now, node), port, (frame, length));
+            self.stamp(core, now, port, frame, length, None);
+            return self.transmit(core, now, port, frame, length, false);
         }
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let sent = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
@@ -161,19 +145,33 @@ impl SwitchNode {
             }
         }
         if has_news {
-            self.take_discarded(core, now);
-            while let Some(woken) = self.switch.poll_woken() {
-                order.skip(1);
-                self.look(core, order, (now, node), woken);
-            }
+            self.look_where_woken(core, order, (now, node));
         }
         if let Some(logger) = &mut core.wire_logger {
             logger.left(frame, queue);
         }
-        if order.settings.control == Control::Hpcc {
-            self.stamp_in_order(core, order, now, port, frame);
+        match order.simulated.as_ref().map(|simulated| &simulated.settings) {
+            None => self.stamp(core, now, port, frame, length, Some(queue)),
+            Some(settings) if settings.control == Control::Hpcc => {
+                self.stamp_as_simulator(core, settings.stamp_multiple, now, port, frame);
+            }
+            Some(_) => {}
         }
-        self.send_in_order(core, order, (now, node), port, (frame, length));
+        self.transmit(core, now, port, frame, length, false);
+    }
+
+    /// Sends the frames of ports at which PFC frames have been queued.
+    fn look_where_woken<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        (now, node): (Picos, u32),
+    ) {
+        self.take_discarded(core, now);
+        while let Some(woken) = self.switch.poll_woken() {
+            order.skip(1);
+            self.look(core, order, (now, node), woken);
+        }
     }
 
     /// Marks congestion in a packet, and counts the mark if it is the packet's first.
@@ -185,10 +183,10 @@ impl SwitchNode {
     }
 
     /// Adds the port's telemetry to a frame, for bytes sent before it and bytes of all queues behind it.
-    fn stamp_in_order<W: Wires>(
+    fn stamp_as_simulator<W: Wires>(
         &mut self,
         core: &mut Core<W>,
-        order: &InOrder,
+        multiple: u32,
         now: Picos,
         port: u16,
         frame: FrameId,
@@ -198,21 +196,7 @@ impl SwitchNode {
         let waiting = (0..QUEUES).map(bytes).sum();
         let out = self.out_of(port);
         let (rate, sent) = (out.timing.rate, Bytes(out.sent_bytes));
-        let multiple = order.settings.stamp_multiple;
         let hop = Hop::new(rate, now.to_nanos(), sent, Bytes(waiting), multiple);
         core.frames.stamp(frame, hop.to_stamp());
-    }
-
-    fn send_in_order<W: Wires>(
-        &mut self,
-        core: &mut Core<W>,
-        order: &mut InOrder,
-        (now, node): (Picos, u32),
-        port: u16,
-        (frame, length): (FrameId, u32),
-    ) {
-        self.depart(core, now, port, frame, length);
-        let out = self.out_of(port);
-        core.transmit_in_order((now, node, port), out, frame, length, &mut order.queue);
     }
 }

@@ -82,7 +82,12 @@ impl SwitchNode {
     }
 
     /// Notes that pauses at a port have changed: a PFC frame was received, or a pause expired.
-    pub(super) fn note_changed_pauses(&self, journal: &mut Journal, now: Picos, port: u16) {
+    pub(in super::super) fn note_changed_pauses(
+        &self,
+        journal: &mut Journal,
+        now: Picos,
+        port: u16,
+    ) {
         let Port { out, watched, .. } = &self.ports[usize::from(port)];
         if *watched == 0 {
             return;

@@ -1,28 +1,37 @@
-//! Routes and ECMP of ns-3: next hops in the order of a breadth-first search, chosen by MurmurHash3 over addresses and
-//! ports, with the switch's id as the seed. An ACK's own header is hashed, so that it takes another way than its data.
+//! Routes and ECMP of ns-3 (`switch.ecmp = "murmur3"`): next hops in the order of a breadth-first search, chosen by
+//! MurmurHash3 over addresses and ports, with the switch's id as the seed.
+//!
+//! Hosts of HPCC's simulator hash an ACK by its own header, so that it takes another way than its data.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
-use fabric_core::wire::RocePacket;
-use scenario::{NextHops, Scenario};
+use fabric_core::wire::{RocePacket, roce};
+use results::DESTINATION_PORT;
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 use units::Nanos;
+use workload::Flow;
+
+use super::{Ecmp, NextHops, Scenario};
 
 /// Bit-nanoseconds in a byte-second.
 const BITS_PER_BYTE: u64 = 8;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Base values of a pair of hosts: its first shortest path's.
+/// BasePath values of a pair of hosts: its first shortest path's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Base {
+pub struct BasePath {
     /// Twice the delay, and the time of a full payload on each link.
     pub rtt: u64,
     /// Least rate of the path's links.
     pub rate: u64,
 }
 
-impl Base {
+impl BasePath {
     /// Bandwidth-delay product, bytes.
     pub const fn product(self) -> u32 {
         // The simulator's products wrap.
@@ -47,8 +56,8 @@ struct Way {
 }
 
 /// Routes of all switches.
-#[derive(Debug)]
-pub struct Routes {
+#[derive(Debug, PartialEq, Eq)]
+pub struct SimulatorRoutes {
     /// Groups of ports, each group once.
     groups: Vec<Box<[u16]>>,
     /// Number of the group, by host and switch.
@@ -60,11 +69,13 @@ pub struct Routes {
     addresses: Box<[u32]>,
     /// The longest round trip of all pairs, and the largest product, maybe another pair's.
     pub longest: (u64, u32),
+    /// True if packets carry a UDP destination port of their flow.
+    has_destination_ports: bool,
 }
 
-impl Routes {
+impl SimulatorRoutes {
     /// The routes of a scenario.
-    pub fn new(scenario: &Scenario) -> Self {
+    pub(super) fn new(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
         let ids = node_ids(scenario);
         let ways = ways(fabric, &ids, scenario.switch.next_hops);
@@ -80,6 +91,7 @@ impl Routes {
                 .collect(),
             addresses: (0..hosts).map(|host| address(id_of(NodeId(host)))).collect(),
             longest: (0, 0),
+            has_destination_ports: scenario.host.ns3.is_some(),
         };
         let mut numbers = BTreeMap::new();
         let payload = scenario.host.payload.0;
@@ -137,7 +149,7 @@ impl Routes {
             if let Some((delay, time, rate)) = *distance
                 && other != host.0 as usize
             {
-                let base = Base { rtt: 2 * delay + time, rate };
+                let base = BasePath { rtt: 2 * delay + time, rate };
                 self.longest.0 = self.longest.0.max(base.rtt);
                 self.longest.1 = self.longest.1.max(base.product());
             }
@@ -145,7 +157,7 @@ impl Routes {
     }
 
     /// Ports of a switch towards a host, in the simulator's order.
-    pub(super) fn group(&self, switch: SwitchId, host: HostId) -> &[u16] {
+    fn group(&self, switch: SwitchId, host: HostId) -> &[u16] {
         let place = host.0 as usize * self.switches + switch.0 as usize;
         &self.groups[self.group_of[place] as usize]
     }
@@ -155,7 +167,9 @@ impl Routes {
     pub fn port(&self, switch: SwitchId, packet: &RocePacket) -> Option<u16> {
         let host = |address: u32| HostId(address.wrapping_sub(FIRST_HOST_ADDRESS));
         let ends = [host(packet.source), host(packet.destination)];
-        self.port_between(switch, ends, [packet.source_port, packet.remaining.to_wire()])
+        let destination_port =
+            if self.has_destination_ports { packet.remaining.to_wire() } else { roce::UDP_PORT };
+        self.port_between(switch, ends, [packet.source_port, destination_port])
     }
 
     /// The port by which a switch sends packets between two hosts and two ports.
@@ -177,8 +191,8 @@ impl Routes {
         Some(group[hash as usize % group.len()])
     }
 
-    /// Base values of a pair of hosts.
-    pub fn base(&self, fabric: &Fabric, [from, to]: [HostId; 2], payload: u64) -> Base {
+    /// BasePath values of a pair of hosts.
+    pub fn base(&self, fabric: &Fabric, [from, to]: [HostId; 2], payload: u64) -> BasePath {
         let mut wire = fabric.host(from).ports[0];
         let (mut delay, mut time, mut rate) = (0, 0, u64::MAX);
         loop {
@@ -190,11 +204,11 @@ impl Routes {
             let Some(&port) = self.group(switch, to).first() else { break };
             wire = fabric.switch(switch).ports[usize::from(port)];
         }
-        Base { rtt: 2 * delay + time, rate }
+        BasePath { rtt: 2 * delay + time, rate }
     }
 
     /// The wires that packets between two hosts and two ports cross.
-    pub fn path(&self, fabric: &Fabric, ends: [HostId; 2], ports: [u16; 2]) -> Vec<WireId> {
+    fn path(&self, fabric: &Fabric, ends: [HostId; 2], ports: [u16; 2]) -> Vec<WireId> {
         let mut path = vec![fabric.host(ends[0]).ports[0]];
         while let Some(&wire) = path.last()
             && let NodeKind::Switch(switch) = fabric.node(fabric.wire(wire).to).kind
@@ -258,8 +272,51 @@ const fn address(id: u32) -> u32 {
     0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
 }
 
+impl Scenario {
+    /// Returns the simulator's routes, if switches or hosts compute with them.
+    pub fn simulator_routes(&self) -> Option<&Arc<SimulatorRoutes>> {
+        self.simulator_routes.as_ref()
+    }
+
+    /// Returns the simulator's routes, if packets follow them.
+    pub fn ecmp_routes(&self) -> Option<&Arc<SimulatorRoutes>> {
+        self.simulator_routes.as_ref().filter(|_| self.switch.ecmp == Ecmp::Murmur3)
+    }
+
+    /// Finds the routes of [`simulator_routes`](Self::simulator_routes).
+    pub(super) fn find_simulator_routes(&self) -> Option<Arc<SimulatorRoutes>> {
+        let computes = self.switch.ecmp == Ecmp::Murmur3 || self.host.ns3.is_some();
+        computes.then(|| Arc::new(SimulatorRoutes::new(self)))
+    }
+
+    /// Returns the source and the destination port of a flow's packets over UDP.
+    pub fn udp_ports(&self, flow: &Flow) -> [u16; 2] {
+        let source = self.source_port(flow);
+        if self.host.ns3.is_none() {
+            return [source, roce::UDP_PORT];
+        }
+        let ports = self.results.hpcc.as_ref().map(|hpcc| &hpcc.destination_ports);
+        let port = ports.and_then(|ports| ports.get(&*flow.label));
+        [source, port.copied().unwrap_or(DESTINATION_PORT)]
+    }
+
+    /// The wires that packets of a flow and its ACKs cross on the simulator's routes.
+    pub(super) fn simulator_path(
+        &self,
+        routes: &SimulatorRoutes,
+        flow: &Flow,
+    ) -> (Vec<WireId>, Vec<WireId>) {
+        let [source, destination] = self.udp_ports(flow);
+        let there =
+            routes.path(&self.fabric, [flow.source, flow.destination], [source, destination]);
+        let ports =
+            if self.host.ns3.is_some() { [destination, source] } else { [source, destination] };
+        (there, routes.path(&self.fabric, [flow.destination, flow.source], ports))
+    }
+}
+
 /// MurmurHash3 (x86, 32 bits) of three words.
-pub(super) fn murmur(words: [u32; 3], seed: u32) -> u32 {
+fn murmur(words: [u32; 3], seed: u32) -> u32 {
     let mut hash = seed;
     for word in words {
         let word = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);

@@ -1,0 +1,137 @@
+//! Small fabrics whose events run in the order of their insertion, with the rules of HPCC's simulator: each run ends, every
+//! frame is accounted for, the same run comes out again, and flows complete unless frames are lost.
+//!
+//! An input is a head of [`HEAD`] bytes, which choose fabric, switches and hosts, and [`FLOW`] bytes for each flow.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use emulation::engine::{Engine, ThreadUse, Watch};
+use emulation::run;
+use results::RunEnd;
+use scenario::Scenario;
+
+use crate::seeds::Seeds;
+
+const HEAD: usize = 10;
+const FLOW: usize = 7;
+/// More flows take longer, and show nothing else.
+const MAX_FLOWS: usize = 24;
+const HOSTS: u8 = 4;
+const CONTROLS: [&str; 5] = ["none", "dcqcn", "hpcc", "timely", "dctcp"];
+const RATES: [&str; 4] = ["10Gbps", "25Gbps", "100Gbps", "400Gbps"];
+
+/// A run of each congestion control.
+pub fn seeds() -> Seeds {
+    let flows = [[0, 1, 2, 0, 0, 200, 40], [0, 1, 1, 2, 3, 200, 40], [9, 0, 3, 2, 0, 7, 1]];
+    let run = |control: u8| {
+        let mut input = vec![control, 0b0101_0110, 2, 2, 40, 30, 90, 5, 0b0000_0100, 3];
+        input.extend(flows.concat());
+        input
+    };
+    Seeds::from_bytes((0..CONTROLS.len() as u8 * 2).map(run).collect())
+}
+
+/// Checks a run.
+pub fn check(input: &[u8]) {
+    let Some((head, flows)) = input.split_first_chunk::<HEAD>() else { return };
+    let (flows, _) = flows.as_chunks::<FLOW>();
+    if flows.is_empty() || flows.len() > MAX_FLOWS {
+        return;
+    }
+    let text = text_of(*head, flows);
+    let scenario = Scenario::parse(&text, Path::new("fuzz.toml"), &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let outcome = outcome_of(&scenario, &text);
+    assert_eq!(outcome, outcome_of(&scenario, &text), "another run\n{text}");
+    let (ended, lost, ..) = outcome;
+    assert!(lost > 0 || ended == RunEnd::Drained, "{ended:?}, and nothing is lost\n{text}");
+}
+
+/// End of a run, frames lost, instant of the end and frames received.
+fn outcome_of(scenario: &Scenario, text: &str) -> (RunEnd, u64, u64, u64) {
+    let fabric = run::in_memory(scenario).expect("memory for a few switches");
+    let engine = Engine::new(scenario, fabric, run::record(scenario, None), &[], ThreadUse::ONE);
+    let mut watch = Watch { interrupted: &AtomicBool::new(false), progress: &mut |_| {} };
+    let done = engine.run(&mut watch).expect("nothing is written");
+    assert_eq!(done.counted.books, [""; 0], "{text}");
+    let counted = done.counted;
+    (counted.ended, counted.drops.lost(), done.end.0, counted.packet_hops)
+}
+
+/// The scenario of an input.
+fn text_of(head: [u8; HEAD], flows: &[[u8; FLOW]]) -> String {
+    let [control, flags, edge, core, buffer, kmin, span, loss, more, delay] = head;
+    let control = CONTROLS[usize::from(control) % CONTROLS.len()];
+    let has = |flags: u8, bit: u32| flags & 1 << bit != 0;
+    let rate = |number: u8| RATES[usize::from(number) % RATES.len()];
+    let link = |number: u8, delay: u64| {
+        format!("{{ rate = \"{}\", delay = \"{delay}ns\" }}", rate(number))
+    };
+    let delay = 50 + 20 * u64::from(delay);
+    let fabric = if has(more, 0) {
+        format!(
+            "kind = \"leaf-spine\"\nleaves = 2\nspines = {}\nhosts_per_leaf = 2\nhost_link = {}\nfabric_link = {}",
+            1 + more % 3,
+            link(edge, delay),
+            link(core, 2 * delay)
+        )
+    } else {
+        format!("kind = \"star\"\nhosts = {HOSTS}\nhost_link = {}", link(edge, delay))
+    };
+    // HPCC's data and its ACKs carry telemetry.
+    let [headers, ack] = if control == "hpcc" { [90, 88] } else { [48, 60] };
+    let ack_queue = if has(flags, 0) { "ack_queue = 3\n" } else { "" };
+    let choose = |bit: u32, yes: &'static str, no: &'static str| if has(flags, bit) { yes } else { no };
+    let mut text = format!(
+        "dialect = \"hpcc-ns3\"\nduration = \"200ms\"\n[topology]\n{fabric}
+[switch]\nbuffer = \"{}KiB\"\nprivate_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"\nlossless = [3, 4]
+threshold = {{ kind = \"dt\", alpha = \"1/8\", xon_offset = \"3KiB\" }}
+headroom = {{ kind = \"sih\", bandwidth_delays = 3 }}\ncontrol_priority = \"none\"
+ecn = {{ kmin = \"{}B\", kmax = \"{}B\", pmax = 0.3 }}
+pause_response = \"0s\"\nwire_overhead = \"0B\"\nresume_test = \"departure\"
+[host]\n{ack_queue}pause_response = \"0s\"\nack_interval = 1
+[host.ns3]\ncontrol = \"{control}\"\nwindow = {}\nwindow_scales = {}\npaced = {}\npaths = \"{}\"\nrate_per_hop = {}
+fast_reaction = {}\nskips_empty_queues = {}\nclamp_target_rate = {}\nrepeats_chunk = {}\nack_from = \"{}B\"
+minimum_rate = \"1Gbps\"\nstamp_multiple = {}
+[frames]\ndata_headers = \"{headers}B\"\nack = \"{ack}B\"\nhop_control = \"43B\"\n",
+        512 + 16 * u64::from(buffer),
+        400 * u64::from(kmin),
+        400 * (u64::from(kmin) + u64::from(span)),
+        has(flags, 1),
+        has(flags, 2),
+        has(flags, 3),
+        choose(4, "own", "longest"),
+        has(flags, 5),
+        has(flags, 6),
+        has(flags, 7),
+        has(more, 1),
+        has(more, 2),
+        choose(3, "1", "4000"),
+        1 + more % 2,
+    );
+    if has(more, 7) {
+        let wire = if has(more, 6) { "h0-*" } else { "*" };
+        write!(
+            text,
+            "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = 0.00{loss:03}\n"
+        )
+        .expect("memory");
+    }
+    let mut sorted = flows.to_vec();
+    sorted.sort_by_key(|flow| flow[0]);
+    for &[at, step, source, to, class, low, high] in &sorted {
+        let source = source % HOSTS;
+        let to = (source + 1 + to % (HOSTS - 1)) % HOSTS;
+        write!(
+            text,
+            "[[flows]]\nkind = \"one\"\nstart = \"{}ns\"\nsrc = \"h{source}\"\ndst = \"h{to}\"\nbytes = \"{}B\"\npriority = {}\n",
+            u64::from(at) * u64::from(1 + step % 16),
+            1 + u64::from(low) + 256 * u64::from(high),
+            3 + class % 2,
+        )
+        .expect("memory");
+    }
+    text
+}
