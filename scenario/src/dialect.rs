@@ -15,8 +15,8 @@ use super::lossy::Lossy;
 use super::report::ScenarioError;
 use super::scenario_keys::ScenarioKeys;
 use super::{
-    DatapathKind, Fault, Headroom, PauseLasts, Reserves, Scenario, Scheduler, Scheme, TimeOfFrames,
-    Transport,
+    DatapathKind, Ecn, Fault, Headroom, MarkAt, PauseLasts, PauseRefresh, Reserves, Scenario,
+    Scheduler, Scheme, TimeOfFrames, Transport,
 };
 
 /// A simulator whose rules a scenario follows.
@@ -150,6 +150,24 @@ impl Scenario {
         if let Some(toml::Value::Table(switch)) = table.get_mut("switch") {
             switch.extend(of_switch);
         }
+    }
+
+    /// Returns warnings about keys without an effect beside keys of a simulator.
+    pub(super) fn warnings_of_simulators(&self) -> Vec<String> {
+        let ecn = self.switch.ecn.as_ref();
+        let draws = self.numbers == Numbers::Mrg32k3a;
+        let lasts = self.switch.pause_lasts == PauseLasts::UntilResume;
+        let others = |ecn: &Ecn| ecn.priorities() != self.switch.lossless;
+        let marks_late = ecn.is_some_and(|ecn| ecn.mark_at != MarkAt::default());
+        let refreshes = self.switch.pause_refresh != PauseRefresh::default();
+        let in_vain = [
+            (draws && marks_late, "switch.ecn.mark_at", "beside `numbers`"),
+            (draws && ecn.is_some_and(others), "switch.ecn.priorities", "beside `numbers`"),
+            (lasts && refreshes, "switch.pause_refresh", "beside `switch.pause_lasts`"),
+            (self.frames.cuts_in_vain(), "frames.shortest", "without `frames.data_headers`"),
+        ];
+        let in_vain = in_vain.into_iter().filter(|(is_there, ..)| *is_there);
+        in_vain.map(|(_, key, reason)| format!("`{key}` changes nothing {reason}")).collect()
     }
 
     /// Checks that the keys that belong to a simulator have what they need.

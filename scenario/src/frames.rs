@@ -68,6 +68,11 @@ impl Frames {
         }
     }
 
+    /// Returns true if `shortest` is given, and no length of packets that it could bound.
+    pub(super) fn cuts_in_vain(&self) -> bool {
+        self.shortest.is_some() && self.data_headers.is_none()
+    }
+
     /// Checks the lengths.
     pub(super) fn check(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         for (key, given, least) in [

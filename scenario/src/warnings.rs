@@ -11,8 +11,9 @@ impl Scenario {
     /// Returns warnings about settings that are probably mistakes, each a sentence without a full
     /// stop.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        for (source, transport) in self.transports.with_sources(&self.sources) {
+        let mut warnings = self.warnings_of_simulators();
+        let pairs = self.transports.with_sources(&self.sources);
+        for (source, transport) in pairs.filter(|_| self.host.ns3.is_none()) {
             let control = transport.congestion_control();
             if !control.needs_marks() {
                 continue;
@@ -45,6 +46,7 @@ impl Scenario {
         let stamped: Vec<&Transport> = self
             .transports_in_use()
             .filter(|transport| transport.congestion_control().needs_telemetry())
+            .filter(|_| self.host.ns3.is_none())
             .collect();
         if !stamped.is_empty() {
             let longest = telemetry::longest_path(&self.fabric, &Racks::by_routes(&self.fabric));

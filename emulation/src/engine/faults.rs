@@ -10,7 +10,7 @@ mod own;
 use std::ops::Add;
 
 use fabric_core::drop_reason::DropReason;
-use scenario::{Fault, FrameClass, Lateness, Outage, Scenario, Selection, Span};
+use scenario::{Fault, FrameClass, Lateness, Numbers, Outage, Scenario, Selection, Span};
 use units::Picos;
 use workload::random::mix;
 
@@ -163,7 +163,12 @@ impl Faults {
 
     /// The scenario's faults on a wire; `None` if it has no faults.
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
-        let faults = (0..).zip(&scenario.faults).filter(|(_, fault)| fault.covers(name));
+        // Losses by ns-3's numbers are drawn where frames arrive.
+        let elsewhere = |fault: &Fault| {
+            scenario.numbers == Numbers::Mrg32k3a && matches!(fault, Fault::Loss { .. })
+        };
+        let faults = (0..).zip(&scenario.faults);
+        let faults = faults.filter(|(_, fault)| fault.covers(name) && !elsewhere(fault));
         let mut all = Self::none(timing);
         for (number, fault) in faults {
             all.add(Injector::new(fault, number, wire, timing, scenario.seed));

@@ -115,6 +115,27 @@ fn settings_that_no_order_of_insertion_has_are_errors_at_their_lines() {
 }
 
 #[test]
+fn keys_without_an_effect_under_the_dialect_are_reported() {
+    let text = format!("{DIALECT}{SMALL}[frames]\ndata_headers = \"48B\"\n");
+    let warnings = |more: &str| {
+        let scenario = parse(&format!("{text}{more}")).unwrap_or_else(|error| panic!("{error}"));
+        scenario.warnings()
+    };
+    assert_eq!(warnings(""), [""; 0], "of hosts that these hosts replace, too");
+    let ecn = "[switch.ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1\n";
+    for (more, key) in [
+        (format!("{ecn}mark_at = \"enqueue\"\n"), "switch.ecn.mark_at"),
+        (format!("{ecn}priorities = [5]\n"), "switch.ecn.priorities"),
+        ("[switch]\npause_refresh = \"3/4\"\n".to_owned(), "switch.pause_refresh"),
+    ] {
+        let reported = warnings(&more);
+        assert!(reported.len() == 1 && reported[0].contains(key), "{reported:?}");
+    }
+    let bare = parse(&format!("{DIALECT}{SMALL}")).expect("it is right").warnings();
+    assert!(bare.len() == 1 && bare[0].contains("frames.shortest"), "{bare:?}");
+}
+
+#[test]
 fn a_shortest_packet_is_between_one_byte_and_sixty() {
     for size in ["0B", "61B"] {
         let report = report_on(&format!("[frames]\nshortest = \"{size}\"\n"));
