@@ -1,5 +1,6 @@
 //! Runs of HPCC's simulator, imported with its dialect: the outputs are the simulator's, line by line.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -121,4 +122,51 @@ fn the_resolved_scenario_has_all_keys_of_the_dialect_and_is_the_same() {
     }
     let again = Scenario::parse(&text, &folder.path().join("run.toml"), &[]);
     assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+}
+
+/// The simulator's hash without its other rules: xoff's own hosts, events by node, several threads. Frames take the
+/// paths that the scenario predicts, of data and of ACKs.
+#[test]
+fn the_simulators_hash_alone_chooses_the_predicted_paths_on_any_number_of_threads() {
+    let text = "seed = 7\nduration = \"1ms\"\n[datapath]\nkind = \"memory\"
+[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 4\nhosts_per_leaf = 4
+host_link = { rate = \"100Gbps\", delay = \"1us\" }\nfabric_link = { rate = \"100Gbps\", delay = \"1us\" }
+[[flows]]\nkind = \"permutation\"\nbytes = \"9kB\"\n";
+    let parse = |more: &[&str]| {
+        let overrides: Vec<String> = more.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse(text, Path::new("run.toml"), &overrides);
+        scenario.unwrap_or_else(|error| panic!("{error}"))
+    };
+    let used = |scenario: &Scenario, threads: &str| {
+        let folder = TempDir::new().expect("a temporary folder");
+        let interrupted = AtomicBool::new(false);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+        let threads: Threads = threads.parse().expect("a number");
+        let results = folder.path().join("results");
+        let outcome = run(scenario, Some(&results), threads, &mut watch).expect("memory and disk");
+        assert!(outcome.is_sound(), "{:?}", outcome.report.summary);
+        let links = fs::read_to_string(results.join("links.csv")).expect("it is written");
+        let rows = links.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+        let used = rows.filter(|row| row[4] != "0").map(|row| row[0].to_owned());
+        used.collect::<BTreeSet<String>>()
+    };
+    let predicted = |scenario: &Scenario| -> BTreeSet<String> {
+        let ways = scenario.flows().iter().map(|flow| scenario.path_of(flow));
+        let wires = ways.flat_map(|(there, back)| [there, back]).flatten();
+        wires.map(|wire| scenario.fabric().wire(wire).name.clone()).collect()
+    };
+    let mut sets = BTreeSet::new();
+    for more in [
+        &["switch.ecmp=murmur3"][..],
+        &["switch.ecmp=murmur3", "switch.next_hops=ascending"],
+        &["switch.ecmp=murmur3", "order=insertion"],
+        &[],
+    ] {
+        let scenario = parse(more);
+        let taken = used(&scenario, "1");
+        assert_eq!(taken, predicted(&scenario), "{more:?}");
+        assert_eq!(used(&scenario, "3"), taken, "{more:?}");
+        sets.insert(taken);
+    }
+    assert_eq!(sets.len(), 3, "the order of events alone does not change paths");
 }
