@@ -148,19 +148,6 @@ impl<W: Wires> Core<W> {
         }
     }
 
-    /// Frames on their way to nodes of this part, as pairs of node and port.
-    pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
-        let delivered = (0..).zip(&self.inboxes).zip(&self.later);
-        let delivered = delivered.flat_map(|((node, inbox), later)| {
-            let later = later.iter().map(|Reverse(arrival)| arrival);
-            inbox.iter().chain(later).map(move |arrival| (node, arrival.port()))
-        });
-        let unopened = self.unopened.iter().flat_map(|mail| &mail.letters);
-        let unopened = unopened.map(|letter| (letter.to, letter.port));
-        let queued = self.queue.iter().flat_map(|queue| queue.on_their_way());
-        delivered.chain(unopened).chain(queued)
-    }
-
     /// Number of frames on their way to nodes of this part.
     pub fn frames_on_their_way(&self) -> usize {
         self.flying + self.unopened.iter().map(|mail| mail.letters.len()).sum::<usize>()

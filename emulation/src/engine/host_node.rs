@@ -65,7 +65,7 @@ pub struct HostNode {
     /// Earliest instant of the next packet.
     ready_at: Picos,
     /// Instant of the earliest command.
-    command_at: Picos,
+    pub(super) command_at: Picos,
     pub(super) out: Transmitter,
     pub(super) inward: Receiver,
     /// The host.
@@ -126,10 +126,8 @@ impl HostNode {
 
     /// Counters of a queue pair's sender so far; `None` once it has completed.
     pub fn sender_counts(&mut self, qp: u32) -> Option<SenderCounts> {
-        match &mut self.simulated {
-            Some(host) => host.sender_counts(qp),
-            None => self.host.sender_counts(qp),
-        }
+        let simulated = self.simulated.as_mut();
+        simulated.map_or_else(|| self.host.sender_counts(qp), |host| host.sender_counts(qp))
     }
 
     /// True if nothing is left to send or to be acknowledged.
@@ -236,7 +234,7 @@ impl HostNode {
     }
 
     #[inline]
-    fn next_timer(&self) -> Picos {
+    pub(super) fn next_timer(&self) -> Picos {
         self.host.next_timer().unwrap_or(Picos::MAX)
     }
 
@@ -279,7 +277,7 @@ impl HostNode {
 
     /// Executes the first command.
     #[cold]
-    fn obey<W: Wires>(&mut self, core: &mut Core<W>) {
+    pub(super) fn obey<W: Wires>(&mut self, core: &mut Core<W>) {
         let Some((now, command)) = self.commands.pop_front() else { return };
         self.command_at = self.commands.front().map_or(Picos::MAX, |(at, _)| *at);
         match command {
@@ -321,22 +319,6 @@ impl HostNode {
         self.kick(core, now);
     }
 
-    /// Executes commands and handles timers that are due, and sends if a packet may leave.
-    pub(super) fn run_due<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
-        while self.next() <= now {
-            let timer = self.next_timer();
-            if self.command_at <= now {
-                self.obey(core);
-            } else if timer <= now {
-                self.host.handle_deadline(timer);
-                self.kick(core, timer);
-                self.take_events(core);
-            } else {
-                self.kick(core, now);
-            }
-        }
-    }
-
     /// Closes the receiving ends of completed flows at the end of a run.
     pub fn close_all<W: Wires>(&mut self, core: &mut Core<W>) {
         self.commands.retain(|(_, command)| matches!(command, Command::Close { .. }));
@@ -345,6 +327,7 @@ impl HostNode {
         }
     }
 
+    #[inline(always)]
     pub(super) fn arrive<W: Wires>(
         &mut self,
         core: &mut Core<W>,
@@ -499,7 +482,7 @@ impl HostNode {
     }
 
     #[inline(always)]
-    fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
+    pub(super) fn take_events<W: Wires>(&mut self, core: &mut Core<W>) {
         if self.host.has_events() {
             self.note_events(core);
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use fabric_core::arrival::Outcome;
 use fabric_core::queue::{QueueId, QueueSet};
-use fabric_core::wire::RocePacket;
 use scenario::{CaptureFilter, Scenario, SimulatorRoutes};
 use switch_user::switch::{
     ControlTransmission, Discarded, DroppedPacket, Due, Staged, Switch, Transmission,
@@ -57,7 +56,7 @@ pub struct SwitchNode {
     /// With events in the order of insertion: instant of the next event of the switch's timers.
     pub(super) timers_at: Picos,
     /// Routes of ns-3, if packets follow them instead of the switch's own.
-    routes: Option<Arc<SimulatorRoutes>>,
+    pub(super) routes: Option<Arc<SimulatorRoutes>>,
 }
 
 impl SwitchNode {
@@ -234,24 +233,21 @@ impl SwitchNode {
 
     /// Passes a frame to the switch, and writes the result to `outcome`.
     #[inline(always)]
-    pub(super) fn cross<W: Wires>(
+    fn cross<W: Wires>(
         &self,
         core: &mut Core<W>,
         crossing: &Crossing,
         frame: FrameId,
         outcome: &mut Outcome,
     ) -> Result<(), DatapathError> {
+        if self.routes.is_some() {
+            return self.cross_by_routes(core, crossing, frame, outcome);
+        }
         let tables = self.switch.tables();
         core.cross(crossing, frame, |medium, frames, orders| {
-            let is_done = match &self.routes {
-                None => medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders),
-                Some(routes) => {
-                    let route = |packet: &RocePacket| routes.port(self.id, packet);
-                    let ways = (tables, &route);
-                    medium.poll_routed(frames, crossing, ways, frame, &mut *outcome, orders)
-                }
-            };
-            Ok(is_done?.then_some(()))
+            let is_done =
+                medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders)?;
+            Ok(is_done.then_some(()))
         })
     }
 

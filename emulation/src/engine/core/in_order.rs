@@ -1,5 +1,7 @@
 //! Frames on their way, if events run in the order of their insertion.
 
+use std::cmp::Reverse;
+
 use units::Picos;
 
 use super::{Core, FrameId, Transmitter, Wires};
@@ -53,6 +55,19 @@ impl<W: Wires> Core<W> {
         let what = What::Arrival { port: transmitter.to_port, frame, length };
         self.queue().insert(arrival, transmitter.to.index, what);
         self.flying += 1;
+    }
+
+    /// Frames on their way to nodes of this part, as pairs of node and port.
+    pub fn on_their_way(&self) -> impl Iterator<Item = (u32, u16)> {
+        let delivered =
+            (0..).zip(&self.inboxes).zip(&self.later).flat_map(|((node, inbox), later)| {
+                let later = later.iter().map(|Reverse(arrival)| arrival);
+                inbox.iter().chain(later).map(move |arrival| (node, arrival.port()))
+            });
+        let unopened = self.unopened.iter().flat_map(|mail| &mail.letters);
+        let unopened = unopened.map(|letter| (letter.to, letter.port));
+        let queued = self.queue.iter().flat_map(|queue| queue.on_their_way());
+        delivered.chain(unopened).chain(queued)
     }
 
     /// Counts a frame of the queue that arrives now.

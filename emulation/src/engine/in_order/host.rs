@@ -113,6 +113,22 @@ impl HostNode {
         Ok(())
     }
 
+    /// Executes commands and handles timers that are due, and sends if a packet may leave.
+    fn run_due<W: Wires>(&mut self, core: &mut Core<W>, now: Picos) {
+        while self.next() <= now {
+            let timer = self.next_timer();
+            if self.command_at <= now {
+                self.obey(core);
+            } else if timer <= now {
+                self.host.handle_deadline(timer);
+                self.kick(core, timer);
+                self.take_events(core);
+            } else {
+                self.kick(core, now);
+            }
+        }
+    }
+
     /// Adds an event at the instant of the next timer, command or transmission.
     fn plan<W: Wires>(&mut self, core: &mut Core<W>, node: u32) {
         let next = self.next();

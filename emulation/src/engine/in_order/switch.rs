@@ -2,13 +2,14 @@
 
 use fabric_core::arrival::Outcome;
 use fabric_core::queue::QueueId;
+use fabric_core::wire::RocePacket;
 use host_agent::ns3::{Control, Hop};
 use switch_user::switch::{ControlTransmission, Due, Transmission};
 use units::{Bytes, Picos};
 
 use super::InOrder;
 use super::queue::{Event, What};
-use crate::datapath::{DatapathError, FrameId, FrameKind, FrameLabel, FrameStore, Wires};
+use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameLabel, FrameStore, Wires};
 use crate::engine::arrivals::Arrival;
 use crate::engine::core::Core;
 use crate::engine::switch_node::SwitchNode;
@@ -84,7 +85,7 @@ impl SwitchNode {
         let crossing = core.arrive(now, id, inward, frame, arrival.length());
         core.orders.clear();
         let mut outcome = Outcome::UNKNOWN;
-        self.cross(core, &crossing, frame, &mut outcome)?;
+        self.cross_by_routes(core, &crossing, frame, &mut outcome)?;
         order.skip(core.orders.len());
         let packet = (frame, crossing.length);
         let Outcome::Queued(queued) = outcome else {
@@ -102,6 +103,30 @@ impl SwitchNode {
             self.look(core, order, (now, node), port);
         }
         Ok(())
+    }
+
+    /// Passes a frame to the switch with the port that routes of ns-3 choose, if there are any, and writes the result to
+    /// `outcome`. Not in one function with the way of other switches, which is inlined once.
+    #[inline(never)]
+    pub(in crate::engine) fn cross_by_routes<W: Wires>(
+        &self,
+        core: &mut Core<W>,
+        crossing: &Crossing,
+        frame: FrameId,
+        outcome: &mut Outcome,
+    ) -> Result<(), DatapathError> {
+        let tables = self.switch.tables();
+        core.cross(crossing, frame, |medium, frames, orders| {
+            let is_done = match &self.routes {
+                None => medium.poll_switch(frames, crossing, tables, frame, &mut *outcome, orders),
+                Some(routes) => {
+                    let route = |packet: &RocePacket| routes.port(self.id, packet);
+                    let ways = (tables, &route);
+                    medium.poll_routed(frames, crossing, ways, frame, &mut *outcome, orders)
+                }
+            };
+            Ok(is_done?.then_some(()))
+        })
     }
 
     /// Sends the next frame of a port, if the port is free and a frame may leave.
