@@ -111,7 +111,7 @@ pub struct FlowsComparison {
     /// Differences of starts of flows that only one side has, if these flows have equal senders, receivers and sizes; flows
     /// of one pair of hosts and size are taken in the order of their starts.
     pub displaced_ns: Option<Distribution>,
-    /// Distributions of all flows by size, if a flow is on one side only.
+    /// Distributions of all flows, then by size, if a flow is on one side only.
     pub sizes: Vec<SizeClass>,
     /// The flow that differs first.
     pub first: Option<FirstFlow>,

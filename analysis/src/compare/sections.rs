@@ -73,9 +73,14 @@ pub fn verdict(comparison: &Comparison) -> String {
         let place = if flows.is_some() { String::new() } else { format!(" ({})", first.place) };
         format!("from {} on{place}", time(first.at_ns))
     });
-    let metrics = || (!comparison.summary.is_empty()).then(|| "metrics".to_owned());
+    let parts = || {
+        let tables = comparison.tables.iter().filter(|table| table.first.is_some()).count();
+        let counts = [(tables, "table"), (comparison.summary.len(), "metric")];
+        let differ = counts.into_iter().filter(|(count, _)| *count > 0);
+        differ.map(|(count, noun)| counted(count as u64, noun)).collect()
+    };
     let why: Vec<String> = flows.into_iter().chain(alone).chain(from).collect();
-    let why = if why.is_empty() { metrics().into_iter().collect() } else { why };
+    let why = if why.is_empty() { parts() } else { why };
     let colon = if why.is_empty() { "" } else { ": " };
     format!("different{colon}{}", why.join(", "))
 }

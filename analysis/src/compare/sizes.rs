@@ -76,8 +76,10 @@ impl SizeClass {
         let is_few = sizes.len() <= SIZES;
         let range = |bytes| if is_few { (bytes, bytes) } else { decade(bytes) };
         let ranges: BTreeSet<(u64, u64)> = sizes.into_iter().map(range).collect();
+        // A single class is all flows.
+        let all = (ranges.len() != 1).then(|| Self::new(flows, None));
         let classes = ranges.into_iter().map(|range| Self::new(flows, Some(range)));
-        [Self::new(flows, None)].into_iter().chain(classes).collect()
+        all.into_iter().chain(classes).collect()
     }
 
     fn new(flows: &Pair<Vec<Flow>>, range: Option<(u64, u64)>) -> Self {
@@ -163,5 +165,7 @@ mod tests {
         let sum: u64 = classes[1..].iter().map(|class| class.flows.a).sum();
         assert_eq!(sum, many.len() as u64);
         assert!(SizeClass::all(&Pair::default())[0].flows.is_equal());
+        let one = SizeClass::all(&Pair { a: flows(&[(7, 1), (7, 2)]), b: Vec::new() });
+        assert_eq!((one.len(), one[0].name()), (1, "7 B".to_owned()));
     }
 }

@@ -63,7 +63,9 @@ pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -
     }
     let names: Vec<&str> =
         runs.iter().map(|run| &*run.name).chain(sweeps.iter().map(|sweep| &*sweep.name)).collect();
-    page.finish(&names.join(", "))
+    // The name of a sweep's run has commas.
+    let has_commas = names.iter().any(|name| name.contains(','));
+    page.finish(&names.join(if has_commas { "; " } else { ", " }))
 }
 
 impl Page {
