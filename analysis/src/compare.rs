@@ -1,39 +1,52 @@
 //! Comparison of two runs, or of a run with the files of an HPCC-like simulator (`fct.txt`, `pfc.txt`).
 //!
-//! `side` reads the flows and pauses of both sides in the same terms, `flows` matches flows, `pauses` and `tables`
-//! find the first differences, and `sections` is the presentation for terminals and reports. All numbers are exact.
+//! `side` reads the flows and pauses of both sides in the same terms, `matching` finds the flows that are the same, `flows`,
+//! `pauses`, `tables` and `metrics` compare, `sizes` has the distributions of flows that are not the same, and `sections` is the
+//! presentation for terminals and reports. Numbers are exact, and differences are B's number less A's.
 //!
 //! Equality is about the content of both sides: a table or a metric that only one side has is listed, but is not a difference.
 //! Flows that only one side has are one: without them a run and a file may have nothing in common.
 
+mod change;
 mod distribution;
 mod flows;
+mod identity;
+mod matching;
+mod metrics;
+mod numbers;
+mod options;
 mod pair;
 mod pauses;
 mod sections;
 mod side;
+mod sizes;
+mod sweeps;
 mod tables;
+mod tolerance;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use results::{
-    FlowRow, Metrics, Number, PFC_FILE, PauseRow, Row, Summary, TABLES, TableError, table_path,
-};
+use results::{Metrics, PFC_FILE, TABLES, TableError, table_path};
 use scenario::ScenarioError;
 use serde::Serialize;
 
 use crate::report::{ReportError, differences};
 use flows::{FlowsComparison, Names};
+use identity::Identity;
+use metrics::MetricChange;
+use options::Part;
+pub use options::{ComparisonArguments, Options};
 pub use pair::Pair;
 use pauses::PausesComparison;
-pub use sections::Section;
+pub use sections::{Medium, Section};
 use side::{Numbering, Side};
+pub use sweeps::SweepsComparison;
 use tables::TableComparison;
+use tolerance::Tolerance;
 
 /// Reason why two sides cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -49,12 +62,26 @@ pub enum CompareError {
         /// Error of the system.
         source: io::Error,
     },
-    /// The folder of a sweep.
+    /// The folder of a sweep, beside another side or in a report.
     #[error(
-        "{folder} is the folder of a sweep: name one of its runs, which are the folders in {folder}/runs",
+        "{folder} is the folder of a sweep, and the other side is not: name two sweeps, or one of its runs, such as \
+         {folder}/runs/{}",
+        .1,
         folder = .0.display()
     )]
-    Sweep(PathBuf),
+    Sweep(PathBuf, String),
+    /// Two sweeps where runs are expected.
+    #[error("{} is the folder of a sweep: `xoff compare A B` compares two sweeps, a report two runs", .0.display())]
+    OnlyRuns(PathBuf),
+    /// A sweep without complete runs.
+    #[error("{} has no complete run: `xoff sweep` goes on with it", .0.display())]
+    NoRuns(PathBuf),
+    /// Sweeps whose runs cannot be matched.
+    #[error("the axes of A are {}, and of B {}: runs are matched by the values of all axes", .0.a, .0.b)]
+    OtherAxes(Pair<String>),
+    /// Options that leave nothing to compare.
+    #[error("--only {} leaves nothing to compare{}", parts(.0), because(.1))]
+    Nothing(Vec<Part>, Vec<String>),
     /// A folder that is not one of results.
     #[error(transparent)]
     Results(#[from] ReportError),
@@ -70,11 +97,17 @@ pub enum CompareError {
 /// `results.hpcc.time_offset`.
 #[derive(Debug, Serialize)]
 pub struct Comparison {
-    /// Paths of both sides.
-    pub paths: Pair<String>,
-    /// True if the tables, flows, pauses and metrics that both sides have are equal, and each flow is on both sides. Flows of
-    /// `FlowsComparison::unfinished` may be missing in a simulator's file.
+    /// The verdict in a sentence.
+    pub verdict: String,
+    /// Both sides.
+    pub sides: Pair<Identity>,
+    /// True if the tables, flows, pauses and metrics that both sides have are equal up to the tolerance, and each flow is on
+    /// both sides. Flows of `FlowsComparison::unfinished` may be missing in a simulator's file.
     pub equal: bool,
+    /// Differences that count as none.
+    pub tolerance: Tolerance,
+    /// Compared parts.
+    pub parts: Vec<Part>,
     /// Earliest difference.
     pub first: Option<First>,
     /// Keys in which the scenarios differ.
@@ -87,8 +120,8 @@ pub struct Comparison {
     pub pauses: Option<PausesComparison>,
     /// Tables of two runs.
     pub tables: Vec<TableComparison>,
-    /// Metrics of two runs that differ.
-    pub summary: Vec<Difference<Number>>,
+    /// Metrics of two runs that differ, the largest change first.
+    pub summary: Vec<MetricChange>,
     /// Parts that only one side has.
     pub not_compared: Vec<String>,
 }
@@ -113,78 +146,134 @@ pub struct Difference<T> {
     pub b: Option<T>,
 }
 
-/// Compares two sides, each a folder of a run or an `fct.txt`.
-pub fn compare(paths: Pair<&Path>) -> Result<Comparison, CompareError> {
-    let sides = paths.try_map(Side::open)?;
-    let runs = Pair { a: sides.a.run(), b: sides.b.run() };
-    let is_file = runs.map(|run| run.is_none());
-    let is_with_file = is_file.a || is_file.b;
-    let of_pauses = pauses::file(&sides);
-    let numbers = runs.try_map(|run| {
-        let run = run.filter(|_| is_with_file || of_pauses == Some(PFC_FILE));
-        run.map(|run| Numbering::read(&run.folder)).transpose()
-    })?;
-    // A file has the numbers of the run on the other side.
-    let numbers = numbers.as_ref().map(Option::as_ref);
-    let numbers = Pair { a: numbers.a.or(numbers.b), b: numbers.b.or(numbers.a) };
-    let mut not_compared = Vec::new();
+/// Compares two sweeps if both sides are; `None` if neither is.
+pub fn compare_sweeps(
+    paths: Pair<&Path>,
+    options: &Options,
+) -> Result<Option<SweepsComparison>, CompareError> {
+    match paths.map(sweeps::is_sweep) {
+        Pair { a: true, b: true } => sweeps::compare(paths, options).map(Some),
+        Pair { a: false, b: false } => Ok(None),
+        Pair { a: is_a, .. } => {
+            let sweep = if is_a { paths.a } else { paths.b };
+            let run = sweeps::example(sweep).unwrap_or_else(|| "RUN".to_owned());
+            Err(CompareError::Sweep(sweep.to_owned(), run))
+        }
+    }
+}
 
-    let mut names = Names::default();
-    let of_flows = numbers.map(|it| it.filter(|_| is_with_file));
-    let a = sides.a.flows(of_flows.a, &mut names)?;
-    let b = sides.b.flows(of_flows.b, &mut names)?;
-    let has_flows = Pair { a: a.is_some(), b: b.is_some() };
-    let flows = a.zip(b).map(|(a, b)| FlowsComparison::new(&Pair { a, b }, &names, is_file));
-    let file = if has_flows.a { sides.a.file_of_flows() } else { sides.b.file_of_flows() };
-    not_compared.extend(one_sided(file, has_flows));
-    let pauses = if let Some(file) = of_pauses {
-        Some(pauses::compare(file, &sides, numbers)?)
-    } else {
-        not_compared.extend(pauses::one_sided(&sides));
-        None
-    };
+/// Compares two sides, each a folder of a run or an `fct.txt`.
+pub fn compare(paths: Pair<&Path>, options: &Options) -> Result<Comparison, CompareError> {
+    let sides = paths.try_map(Side::open)?;
+    let identities =
+        Pair { a: Identity::read(paths.a, &sides.a), b: Identity::read(paths.b, &sides.b) };
     let mut comparison = Comparison {
-        paths: paths.map(|path| path.display().to_string()),
+        verdict: String::new(),
+        sides: identities,
         equal: false,
+        tolerance: options.tolerance,
+        parts: options.parts.clone(),
         first: None,
         scenario: Vec::new(),
-        flows,
-        has_flows,
-        pauses,
+        flows: None,
+        has_flows: Pair::default(),
+        pauses: None,
         tables: Vec::new(),
         summary: Vec::new(),
-        not_compared,
+        not_compared: Vec::new(),
     };
+    comparison.compare_flows_and_pauses(&sides, options)?;
+    let runs = Pair { a: sides.a.run(), b: sides.b.run() };
     if let Pair { a: Some(a), b: Some(b) } = runs {
-        comparison.compare_runs(Pair { a, b })?;
+        comparison.compare_runs(Pair { a, b }, options)?;
+    }
+    let Comparison { has_flows, pauses, tables, .. } = &comparison;
+    let has_something = has_flows.a
+        || has_flows.b
+        || pauses.is_some()
+        || !tables.is_empty()
+        || comparison.has_metrics();
+    if !has_something {
+        return Err(CompareError::Nothing(comparison.parts, comparison.not_compared));
     }
     comparison.conclude();
     Ok(comparison)
 }
 
 impl Comparison {
+    /// Compares the parts that simulators' files have, too.
+    fn compare_flows_and_pauses(
+        &mut self,
+        sides: &Pair<Side>,
+        options: &Options,
+    ) -> Result<(), CompareError> {
+        let runs = Pair { a: sides.a.run(), b: sides.b.run() };
+        let is_file = runs.map(|run| run.is_none());
+        let is_with_file = is_file.a || is_file.b;
+        let of_pauses = pauses::file(sides).filter(|_| options.has(Part::Pauses));
+        let needs_numbers = is_with_file || of_pauses == Some(PFC_FILE);
+        let numbers = runs.try_map(|run| {
+            let run = run.filter(|_| needs_numbers);
+            run.map(|run| Numbering::read(&run.folder)).transpose()
+        })?;
+        // A file has the numbers of the run on the other side.
+        let numbers = numbers.as_ref().map(Option::as_ref);
+        let numbers = Pair { a: numbers.a.or(numbers.b), b: numbers.b.or(numbers.a) };
+        if options.has(Part::Flows) {
+            let mut names = Names::default();
+            let of_flows = numbers.map(|it| it.filter(|_| is_with_file));
+            let a = sides.a.flows(of_flows.a, &mut names)?;
+            let b = sides.b.flows(of_flows.b, &mut names)?;
+            self.has_flows = Pair { a: a.is_some(), b: b.is_some() };
+            let both = a.zip(b).map(|(a, b)| Pair { a, b });
+            self.flows =
+                both.map(|flows| FlowsComparison::new(&flows, &names, is_file, options.tolerance));
+            let side = if self.has_flows.a { &sides.a } else { &sides.b };
+            self.not_compared.extend(one_sided(side.file_of_flows(), self.has_flows));
+        }
+        if let Some(file) = of_pauses {
+            self.pauses = Some(pauses::compare(file, sides, numbers, options.tolerance)?);
+        } else if options.has(Part::Pauses) {
+            self.not_compared.extend(pauses::one_sided(sides));
+        }
+        Ok(())
+    }
+
     /// Compares the scenarios, tables and metrics of two runs.
-    fn compare_runs(&mut self, runs: Pair<&side::Run>) -> Result<(), CompareError> {
+    fn compare_runs(
+        &mut self,
+        runs: Pair<&side::Run>,
+        options: &Options,
+    ) -> Result<(), CompareError> {
         let folders = runs.map(|run| &*run.folder);
         self.scenario = scenario_differences(folders);
-        for table in TABLES {
+        for table in TABLES.iter().filter(|_| options.has(Part::Tables)) {
             let there = folders.map(|folder| table_path(folder, table.file).exists());
             if there.a && there.b {
-                let table = tables::compare(table, folders)?;
+                let table = tables::compare(table, folders, options.tolerance)?;
                 if table.columns == 0 {
                     let note = format!("{}: A and B have no column in common", table.table);
                     self.not_compared.push(note);
                 }
                 self.tables.push(table);
-            } else if ![FlowRow::FILE, PauseRow::FILE].contains(&table.file) {
-                self.not_compared.extend(one_sided(table.file, there));
+            } else {
+                let note = one_sided(table.file, there);
+                self.not_compared.extend(note.filter(|note| !self.not_compared.contains(note)));
             }
         }
-        let metrics = runs.map(|run| Metrics::new(&run.summary));
-        let (differ, one_sided) = metric_differences(&metrics);
-        self.summary = differ;
-        self.not_compared.extend(one_sided);
+        if options.has(Part::Metrics) {
+            let metrics = runs.map(|run| Metrics::new(&run.summary));
+            let (differ, one_sided) = metrics::compare(&metrics, options.tolerance);
+            self.summary = differ;
+            self.not_compared.extend(one_sided);
+        }
         Ok(())
+    }
+
+    /// Returns true if metrics were compared.
+    pub fn has_metrics(&self) -> bool {
+        let are_runs = self.sides.a.build.is_some() && self.sides.b.build.is_some();
+        are_runs && self.parts.contains(&Part::Metrics)
     }
 
     /// Fills in the verdict and the earliest difference.
@@ -200,6 +289,20 @@ impl Comparison {
             && self.pauses.as_ref().is_none_or(|pauses| pauses.first.is_none())
             && self.tables.iter().all(|table| table.first.is_none())
             && self.summary.is_empty();
+        self.verdict = sections::verdict(self);
+    }
+}
+
+/// Returns the names of parts.
+fn parts(parts: &[Part]) -> String {
+    parts.iter().map(|part| part.name()).collect::<Vec<_>>().join(",")
+}
+
+/// Returns the reasons why nothing is left.
+fn because(notes: &[String]) -> String {
+    match notes {
+        [] => ": A and B do not both have it".to_owned(),
+        notes => format!(": {}", notes.join("; ")),
     }
 }
 
@@ -218,26 +321,4 @@ fn scenario_differences(folders: Pair<&Path>) -> Vec<Difference<String>> {
     let rows = rows.into_iter();
     rows.map(|row| Difference { key: row[0].clone(), a: value(&row[1]), b: value(&row[2]) })
         .collect()
-}
-
-/// Returns the metrics that differ, and a note for each metric that only one run has.
-fn metric_differences(metrics: &Pair<Metrics>) -> (Vec<Difference<Number>>, Vec<String>) {
-    let keys: BTreeSet<&String> = metrics.a.0.keys().chain(metrics.b.0.keys()).collect();
-    let (mut differ, mut one_sided) = (Vec::new(), Vec::new());
-    for key in keys {
-        let values = metrics.as_ref().map(|metrics| metrics.value(key));
-        match values {
-            Pair { a: Some(a), b: Some(b) } if a == b => {}
-            Pair { a: Some(_), b: Some(_) } => {
-                differ.push(Difference { key: key.clone(), a: values.a, b: values.b });
-            }
-            values => {
-                let there = values.map(|value| value.is_some());
-                one_sided.extend(self::one_sided(&format!("{key} in {}", Summary::FILE), there));
-            }
-        }
-    }
-    // Totals come before parts of them.
-    differ.sort_by_key(|metric| metric.key.matches('.').count());
-    (differ, one_sided)
 }

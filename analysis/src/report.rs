@@ -13,7 +13,7 @@ pub mod chart;
 pub mod differences;
 mod draw;
 mod drops;
-mod origin;
+pub mod origin;
 mod page;
 mod run;
 mod scaled;
@@ -23,6 +23,7 @@ mod sweep_axis;
 mod sweep_charts;
 mod text;
 mod ticks;
+mod time;
 mod timeline;
 
 #[cfg(test)]
@@ -73,13 +74,12 @@ pub struct Report {
     pub figures: Vec<(String, String)>,
 }
 
-/// Reads runs and sweeps, and makes their report. Folders are labelled by their names, or by their paths if two names
-/// are equal. `comparison` is of two of the runs.
+/// Reads runs and sweeps, and makes their report. Folders are labelled by their names, runs of a sweep by
+/// the values of its axes, or by their paths if two names are equal. `comparison` is of two of the runs.
 pub fn build(folders: &[PathBuf], comparison: Option<&Comparison>) -> Result<Report, ReportError> {
     let (mut runs, mut sweeps) = (Vec::new(), Vec::new());
     let folders = &with_figures(folders);
-    for folder in folders {
-        let name = name(folder, folders);
+    for (folder, name) in folders.iter().zip(names(folders)) {
         if table_path(folder, CELLS_TABLE).exists() {
             sweeps.push(Sweep::read(folder, name)?);
         } else {
@@ -145,15 +145,17 @@ pub fn may_replace(path: &Path) -> bool {
     }
 }
 
-fn name(folder: &Path, folders: &[PathBuf]) -> String {
-    let last = |path: &Path| {
-        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+/// Returns the names of folders.
+fn names(folders: &[PathBuf]) -> Vec<String> {
+    let short = |path: &PathBuf| {
+        let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let name = || whole.file_name().map(|name| name.to_string_lossy().into_owned());
+        origin::choices(path).or_else(name).unwrap_or_default()
     };
-    let short = last(folder);
-    if folders.iter().filter(|other| last(other) == short).count() > 1 {
-        folder.display().to_string()
-    } else {
-        short
-    }
+    let all: Vec<String> = folders.iter().map(short).collect();
+    let is_unique = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
+    let name = |(folder, name): (&PathBuf, &String)| {
+        if is_unique(name) { name.clone() } else { folder.display().to_string() }
+    };
+    folders.iter().zip(&all).map(name).collect()
 }

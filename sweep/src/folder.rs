@@ -19,11 +19,11 @@ use crate::replace::{PARTIAL, Replacement, is_abandoned, replace};
 /// Copy of the sweep file, by which a later sweep recognizes the folder.
 const SWEEP_FILE: &str = "sweep.toml";
 /// Table of runs.
-pub(super) const RUNS_TABLE: &str = "sweep.csv";
+pub const RUNS_TABLE: &str = "sweep.csv";
 /// Table of cells.
 pub const CELLS_TABLE: &str = "summary.csv";
 /// Parent of the runs' folders.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 /// Folder of the descriptions of a cluster's jobs.
 const JOBS: &str = "jobs";
 

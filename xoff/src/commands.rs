@@ -73,7 +73,7 @@ enum Command {
     Reproduce(reproduce::Arguments),
     /// Explains why flows were slow: where they waited, and which queue or host caused it.
     Explain(explain::Arguments),
-    /// Compares two runs, or a run with the `fct.txt` of a simulator: flows, pauses, tables, metrics.
+    /// Compares two runs, two sweeps, or a run with the `fct.txt` of a simulator: flows, pauses, tables, metrics.
     Compare(compare::Arguments),
     /// Writes an HTML report with charts of runs and sweeps.
     Report(report::Arguments),

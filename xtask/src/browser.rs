@@ -20,13 +20,31 @@ struct Page {
     runs: &'static [(&'static str, &'static str, &'static str)],
     /// Text of a sweep, if the report covers one.
     sweep: Option<&'static str>,
+    /// True if the report compares its runs.
+    compare: bool,
     /// Min number of pictures.
     pictures: u64,
 }
 
-const PAGES: [Page; 3] = [
+const PAGES: [Page; 4] = [
     // All flows of this run have one size.
-    Page { name: "single", runs: &[("victim", "victim", "seed=1")], sweep: None, pictures: 4 },
+    Page {
+        name: "single",
+        runs: &[("victim", "victim", "seed=1")],
+        sweep: None,
+        compare: false,
+        pictures: 4,
+    },
+    Page {
+        name: "compared",
+        runs: &[
+            ("before", "incast", "switch.threshold.alpha=\"1/2\""),
+            ("after", "incast", "switch.threshold.alpha=\"1/4\""),
+        ],
+        sweep: None,
+        compare: true,
+        pictures: 16,
+    },
     Page {
         name: "four",
         runs: &[
@@ -36,6 +54,7 @@ const PAGES: [Page; 3] = [
             ("dsh-incast", "dsh-incast", "seed=1"),
         ],
         sweep: None,
+        compare: false,
         pictures: 20,
     },
     Page {
@@ -45,6 +64,7 @@ const PAGES: [Page; 3] = [
             "seeds = 2\n[matrix]\n\"host.transport.congestion_control\" = [\"dcqcn\", \"none\"]\n\
              \"switch.headroom.kind\" = [\"sih\", \"dsh\"]\n\"switch.threshold.alpha\" = [\"1/16\", \"1/4\", \"1\"]\n",
         ),
+        compare: false,
         pictures: 10,
     },
 ];
@@ -116,6 +136,7 @@ fn report(page: &Page, folder: &Path) -> Result<PathBuf> {
         process::output(Command::new(&xoff).arg("sweep").arg(&file).arg("--out").arg(&out))?;
         all.arg(out);
     }
+    all.args(page.compare.then_some("--compare"));
     process::run(all.arg("--out").arg(&report))?;
     Ok(report)
 }

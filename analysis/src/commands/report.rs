@@ -8,7 +8,7 @@ use sweep::replace::replace;
 use terminal::Complaint;
 
 use super::Exit;
-use crate::compare::{Pair, compare};
+use crate::compare::{ComparisonArguments, Pair, compare};
 use crate::report;
 
 /// Arguments of `xoff report`.
@@ -32,6 +32,8 @@ pub struct Arguments {
     /// Adds the differences of two runs, as `xoff compare` finds them.
     #[arg(long)]
     compare: bool,
+    #[command(flatten)]
+    options: ComparisonArguments,
 }
 
 /// Runs the command.
@@ -60,8 +62,14 @@ fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
         return Err(format!("{out} is not a report of xoff: name another file with --out").into());
     }
     let comparison = match &folders[..] {
-        _ if !arguments.compare => None,
-        [a, b] => Some(compare(Pair { a, b }).map_err(super::compare::complaint)?),
+        _ if !arguments.compare && arguments.options.is_empty() => None,
+        _ if !arguments.compare => {
+            return Err("--tolerance and --only are for --compare: give that, too".into());
+        }
+        [a, b] => Some(
+            compare(Pair { a, b }, &arguments.options.options()?)
+                .map_err(super::compare::complaint)?,
+        ),
         _ => return Err("--compare is for two runs: name two folders".into()),
     };
     let report = report::build(folders, comparison.as_ref()).map_err(|error| error.to_string())?;

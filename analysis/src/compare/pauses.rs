@@ -7,8 +7,10 @@ use fabric_core::hop_control::PauseEvent;
 use results::{PFC_FILE, PauseRow, Row};
 use serde::{Serialize, Serializer};
 
+use super::change;
 use super::pair::Pair;
 use super::side::{Numbering, Side};
+use super::tolerance::Tolerance;
 use super::{CompareError, First};
 
 /// Port that pauses another, or that is paused.
@@ -82,7 +84,7 @@ pub struct PausesComparison {
     pub all: Counts,
     /// Counts by port, in the order of names.
     pub ports: Vec<PortPauses>,
-    /// First difference. At one instant events are in the order of ports.
+    /// First difference. Events are compared port by port, in their order.
     pub first: Option<FirstPause>,
 }
 
@@ -90,10 +92,13 @@ pub struct PausesComparison {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Pauses that began.
+    #[serde(serialize_with = "change::counts")]
     pub pauses: Pair<u64>,
     /// Refreshes.
+    #[serde(serialize_with = "change::counts")]
     pub refreshes: Pair<u64>,
     /// Resumes.
+    #[serde(serialize_with = "change::counts")]
     pub resumes: Pair<u64>,
 }
 
@@ -118,11 +123,13 @@ pub struct PortPauses {
     pub counts: Counts,
 }
 
-/// First difference of pauses.
+/// First difference of pauses: the first events of a port that differ.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct FirstPause {
     /// Instant of the earlier of both events.
     pub at_ns: i64,
+    /// Instant in B less the instant in A, if both sides have an event.
+    pub b_minus_a_ns: Option<i128>,
     /// Event in A; `None` after its last.
     pub a: Option<NamedEvent>,
     /// Event in B; `None` after its last.
@@ -179,6 +186,7 @@ pub fn compare(
     file: &'static str,
     sides: &Pair<Side>,
     numbers: Pair<Option<&Numbering>>,
+    tolerance: Tolerance,
 ) -> Result<PausesComparison, CompareError> {
     let mut places = Places::default();
     let mut read = |side: &Side, numbers| match file {
@@ -186,48 +194,49 @@ pub fn compare(
         _ => side.read_arrivals(numbers, &mut places),
     };
     let events = Pair { a: read(&sides.a, numbers.a)?, b: read(&sides.b, numbers.b)? };
-    Ok(PausesComparison::new(file, events, &places))
+    Ok(PausesComparison::new(file, events, &places, tolerance))
 }
 
 impl PausesComparison {
     /// Compares events. At one instant their order is not compared.
-    fn new(file: &'static str, mut events: Pair<Vec<Event>>, places: &Places) -> Self {
+    fn new(
+        file: &'static str,
+        mut events: Pair<Vec<Event>>,
+        places: &Places,
+        tolerance: Tolerance,
+    ) -> Self {
+        // In the order of ports, then of time.
         let mut ranks = vec![0; places.0.len()];
         for (rank, &number) in places.0.values().enumerate() {
             ranks[number] = rank;
         }
-        let ports = places.0.keys();
-        let mut ports: Vec<PortPauses> = ports
-            .map(|place| PortPauses { place: place.clone(), counts: Counts::default() })
-            .collect();
-        let mut all = Counts::default();
         let Pair { a, b } = events.as_mut().map(|events| {
             for event in &mut *events {
                 event.place = ranks[event.place];
             }
-            events.sort_by_key(|it| (it.time_ns, it.place, it.kind.name()));
-            &*events
+            events.sort_by_key(|it| (it.place, it.time_ns, it.kind.name()));
+            &events[..]
         });
-        for it in a {
-            all.of(it.kind).a += 1;
-            ports[it.place].counts.of(it.kind).a += 1;
+        let mut all = Counts::default();
+        let (mut ports, mut first) = (Vec::new(), None);
+        for (number, place) in places.0.keys().enumerate() {
+            let mut counts = Counts::default();
+            let of_port = Pair { a: of_place(a, number), b: of_place(b, number) };
+            for (event, side) in of_port
+                .a
+                .iter()
+                .map(|event| (event, 0))
+                .chain(of_port.b.iter().map(|event| (event, 1)))
+            {
+                for counts in [&mut counts, &mut all] {
+                    let count = counts.of(event.kind);
+                    *[&mut count.a, &mut count.b][side] += 1;
+                }
+            }
+            let differs = FirstPause::find(place, of_port, tolerance);
+            first = [first, differs].into_iter().flatten().min_by_key(|it: &FirstPause| it.at_ns);
+            ports.push(PortPauses { place: place.clone(), counts });
         }
-        for it in b {
-            all.of(it.kind).b += 1;
-            ports[it.place].counts.of(it.kind).b += 1;
-        }
-        let name = |event: &Event| NamedEvent {
-            time_ns: event.time_ns,
-            place: ports[event.place].place.clone(),
-            event: event.kind,
-        };
-        let first =
-            (0..a.len().max(b.len())).map(|place| Pair { a: a.get(place), b: b.get(place) });
-        let first = first.into_iter().find(|events| !events.is_equal()).and_then(|events| {
-            let times = events.a.into_iter().chain(events.b).map(|event| event.time_ns);
-            let Pair { a, b } = events.map(|event| event.map(name));
-            Some(FirstPause { at_ns: times.min()?, a, b })
-        });
         Self { file, all, ports, first }
     }
 
@@ -236,4 +245,33 @@ impl PausesComparison {
         let first = self.first.as_ref()?;
         Some(First { at_ns: first.at_ns, place: format!("a pause in {}", self.file) })
     }
+}
+
+impl FirstPause {
+    /// Finds the first events of a port that differ.
+    fn find(place: &Place, events: Pair<&[Event]>, tolerance: Tolerance) -> Option<Self> {
+        let Pair { a, b } = events;
+        let is_equal = |a: &Event, b: &Event| {
+            let times = Pair { a: a.time_ns, b: b.time_ns };
+            a.kind == b.kind && tolerance.accepts_instants(times)
+        };
+        let alike = a.iter().zip(b).take_while(|(a, b)| is_equal(a, b)).count();
+        let name = |event: &Event| NamedEvent {
+            time_ns: event.time_ns,
+            place: place.clone(),
+            event: event.kind,
+        };
+        let [a, b] = [a, b].map(|side| side.get(alike).map(name));
+        let times = [&a, &b].map(|event| event.as_ref().map(|event| event.time_ns));
+        let at_ns = times.into_iter().flatten().min()?;
+        let b_minus_a_ns = times[0].zip(times[1]).map(|(a, b)| i128::from(b) - i128::from(a));
+        Some(Self { at_ns, b_minus_a_ns, a, b })
+    }
+}
+
+/// Returns the events of a port, by its rank. Events are in the order of ports.
+fn of_place(events: &[Event], rank: usize) -> &[Event] {
+    let from = events.partition_point(|event| event.place < rank);
+    let to = events.partition_point(|event| event.place <= rank);
+    &events[from..to]
 }

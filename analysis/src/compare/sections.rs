@@ -1,194 +1,185 @@
 //! Comparison as text and tables, for terminals and reports.
 
+mod flows;
+
+use std::cmp::Reverse;
 use std::fmt::{self, Display, Formatter};
 
-use results::{Number, count, counted};
+use results::{count, counted};
 
-use super::distribution::Distribution;
-use super::flows::{FirstFlow, FlowsComparison, NamedFlow, Unmatched, What};
+use super::flows::FlowsComparison;
+use super::identity::Identity;
+use super::metrics::MetricChange;
+use super::numbers::{self, CHANGE, instant};
+use super::options::Part;
 use super::pair::Pair;
 use super::pauses::{Counts, NamedEvent, PausesComparison};
-use super::tables::{FirstRow, TableComparison};
+use super::tables::{FieldDifference, FirstRow, TableComparison};
 use super::{Comparison, Difference};
 use crate::report::differences;
 
-/// Max number of rows of a table.
-const ROWS: usize = 20;
-/// Max number of fields of a row.
+/// Max number of rows of a table on a terminal. A page has the others in a part that opens.
+pub const ROWS: usize = 20;
+/// Max number of fields of a row on a terminal.
 const FIELDS: usize = 3;
+
+/// Place where a comparison is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A terminal, with at most [`ROWS`] rows of a table.
+    Terminal,
+    /// A page, with all rows.
+    Page,
+}
 
 /// A part of a comparison for readers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// Title of the part.
     pub title: String,
-    /// Header and rows of a table, whose first column is words; empty without a table.
-    pub table: Vec<Vec<String>>,
+    /// Header of a table, whose first column is words; empty without a table.
+    pub header: Vec<String>,
+    /// Rows of the table.
+    pub rows: Vec<Vec<String>>,
+    /// True if the other columns are words, too.
+    pub is_words: bool,
+    /// True if a terminal has all rows.
+    pub is_whole: bool,
     /// Sentences after the table.
     pub lines: Vec<String>,
 }
 
+/// Returns the verdict in a sentence.
+pub fn verdict(comparison: &Comparison) -> String {
+    let Comparison { equal, first, has_flows, tolerance, parts, .. } = comparison;
+    if *equal {
+        let up_to = if tolerance.is_zero() { String::new() } else { format!(" up to {tolerance}") };
+        let all = parts.len() == Part::ALL.len();
+        let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+        let what = if all { "everything" } else { &*names.join(", ") };
+        return format!("equal{up_to}: {what} that A and B both have");
+    }
+    let flows = comparison.flows.as_ref().filter(|flows| !flows.are_same());
+    let flows = flows.map(|flows| {
+        let Pair { a, b } = flows.only.as_ref().map(|only| count(only.flows));
+        format!("the flows are not the same ({a} only in A, {b} only in B)")
+    });
+    let alone = (!has_flows.is_equal()).then(|| {
+        let side = if has_flows.a { "A" } else { "B" };
+        format!("only {side} has flows")
+    });
+    let from = first.as_ref().map(|first| {
+        // The part on flows has the first flow.
+        let place = if flows.is_some() { String::new() } else { format!(" ({})", first.place) };
+        format!("from {} on{place}", time(first.at_ns))
+    });
+    let parts = || {
+        let tables = comparison.tables.iter().filter(|table| table.first.is_some()).count();
+        let counts = [(tables, "table"), (comparison.summary.len(), "metric")];
+        let differ = counts.into_iter().filter(|(count, _)| *count > 0);
+        differ.map(|(count, noun)| counted(count as u64, noun)).collect()
+    };
+    let why: Vec<String> = flows.into_iter().chain(alone).chain(from).collect();
+    let why = if why.is_empty() { parts() } else { why };
+    let colon = if why.is_empty() { "" } else { ": " };
+    format!("different{colon}{}", why.join(", "))
+}
+
 impl Comparison {
-    /// Returns the verdict in a sentence.
-    pub fn verdict(&self) -> String {
-        match &self.first {
-            _ if self.equal => "equal: everything that A and B both have".to_owned(),
-            Some(first) => format!("different: from {} on ({})", time(first.at_ns), first.place),
-            None if !self.has_flows.is_equal() => {
-                let side = if self.has_flows.a { "A" } else { "B" };
-                format!("different: only {side} has flows")
-            }
-            None => "different".to_owned(),
+    /// Returns sentences to read before the parts: both sides, and the direction of differences.
+    pub fn preface(&self) -> Vec<String> {
+        let side = |name: &str, side: &Identity| format!("{name}: {}, {}", side.path, side.about());
+        let mut lines = vec![side("A", &self.sides.a), side("B", &self.sides.b)];
+        let Pair { a, b } = self.sides.as_ref().map(|side| side.build.as_ref());
+        if let (Some(a), Some(b)) = (a, b)
+            && a != b
+        {
+            lines.push("The builds of xoff differ.".to_owned());
         }
+        if !self.tolerance.is_zero() {
+            lines.push(format!("Differences up to {} count as none.", self.tolerance));
+        }
+        if !self.equal {
+            let text = "Differences are B - A: +, if a number is larger, a time later or a duration longer in B.";
+            lines.push(text.to_owned());
+        }
+        lines
     }
 
     /// Returns the parts that have something to say.
-    pub fn sections(&self) -> Vec<Section> {
+    pub fn sections(&self, medium: Medium) -> Vec<Section> {
         let mut sections = Vec::new();
         if !self.scenario.is_empty() {
-            let rows = self.scenario.iter().map(|it| {
-                let value = |value: &Option<String>| {
-                    value.clone().unwrap_or_else(|| differences::NONE.to_owned())
-                };
-                vec![it.key.clone(), value(&it.a), value(&it.b)]
-            });
-            let rows = differences::shortened(&rows.collect::<Vec<_>>(), 2);
-            sections.push(Section::new("Keys of the scenarios", &["key", "A", "B"], rows));
+            sections.push(self.keys(medium));
         }
-        if let Some(flows) = &self.flows {
-            sections.push(flows.section());
-            for (side, only) in [("A", &flows.only.a), ("B", &flows.only.b)] {
-                sections.extend(only.section(side));
-            }
-        }
+        sections.extend(self.flows.iter().flat_map(|flows| flows.sections(&self.sides)));
         sections.extend(self.pauses.iter().map(PausesComparison::section));
         if !self.tables.is_empty() {
-            sections.push(tables(&self.tables));
+            let are_same = self.flows.as_ref().is_none_or(FlowsComparison::are_same);
+            sections.push(tables(&self.tables, are_same, medium));
         }
         if !self.summary.is_empty() {
             let rows = self.summary.iter().map(metric).collect();
-            sections.push(Section::new("Metrics of summary.json", &["metric", "A", "B"], rows));
+            let header = [&["metric"][..], &CHANGE].concat();
+            let title = "Metrics of summary.json, largest change first";
+            sections.push(Section::new(title, &header, rows));
         }
         if !self.not_compared.is_empty() {
-            let mut lines = self.not_compared.clone();
-            leave_out(&mut lines, |more| format!("and {more} more"));
-            sections.push(Section { title: "Not compared".to_owned(), table: Vec::new(), lines });
+            let lines = self.not_compared.clone();
+            let title = "Not compared".to_owned();
+            sections.push(Section { title, lines, ..Section::default() });
+        }
+        if medium == Medium::Terminal {
+            sections.iter_mut().for_each(Section::shorten);
         }
         sections
+    }
+
+    fn keys(&self, medium: Medium) -> Section {
+        let value =
+            |value: &Option<String>| value.clone().unwrap_or_else(|| differences::NONE.to_owned());
+        let rows = self.scenario.iter().map(|it| vec![it.key.clone(), value(&it.a), value(&it.b)]);
+        let rows: Vec<Vec<String>> = rows.collect();
+        let rows = match medium {
+            Medium::Terminal => differences::shortened(&rows, 2),
+            Medium::Page => rows,
+        };
+        let section = Section::new("Keys of the scenarios", &["key", "A", "B"], rows);
+        Section { is_words: true, ..section }
     }
 }
 
 impl Section {
-    fn new(title: &str, header: &[&str], mut rows: Vec<Vec<String>>) -> Self {
-        let empty = vec![String::new(); header.len() - 1];
-        leave_out(&mut rows, |more| {
-            let mut row = empty.clone();
-            row.insert(0, format!("{more} more in --json"));
-            row
-        });
+    fn new(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Self {
         let header = header.iter().map(ToString::to_string).collect();
-        let table = [header].into_iter().chain(rows).collect();
-        Self { title: title.to_owned(), table, lines: Vec::new() }
+        Self { title: title.to_owned(), header, rows, ..Self::default() }
     }
 
     fn with(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.lines.extend(lines);
         self
     }
+
+    /// Leaves out rows and sentences for lack of room, and counts them.
+    fn shorten(&mut self) {
+        let columns = self.header.len();
+        if !self.is_whole {
+            leave_out(&mut self.rows, |more| {
+                let mut row = vec![String::new(); columns];
+                row[0] = format!("{more} more in --json");
+                row
+            });
+        }
+        leave_out(&mut self.lines, |more| format!("and {more} more in --json"));
+    }
 }
 
 /// Leaves out all but [`ROWS`] items, and adds an item with the number of the others.
 fn leave_out<T>(items: &mut Vec<T>, more: impl Fn(usize) -> T) {
     let left_out = items.len().saturating_sub(ROWS);
-    items.truncate(ROWS);
     if left_out > 0 {
+        items.truncate(ROWS);
         items.push(more(left_out));
-    }
-}
-
-impl FlowsComparison {
-    fn section(&self) -> Section {
-        let [a, b, matched] = [self.flows.a, self.flows.b, self.matched].map(count);
-        let title = format!("Flows: {a} in A, {b} in B, {matched} in both");
-        let first = self.first.as_ref().map(|first| format!("First difference: {first}."));
-        let Pair { a, b } = self.unfinished;
-        let unfinished = [("A", "B", a), ("B", "A", b)].into_iter().filter(|it| it.2 > 0);
-        let unfinished = unfinished.map(|(side, file, flows)| {
-            format!("Not completed in {side}, no line in {file}: {}.", counted(flows, "flow"))
-        });
-        let end = unfinished.chain(first);
-        if self.matched == 0 {
-            return Section { title, table: Vec::new(), lines: end.collect() };
-        }
-        let equal = |equal: u64| {
-            let share = Number::ratio(equal.into(), self.matched.into());
-            vec![count(equal), percent(share)]
-        };
-        let numbers = |distribution: &Option<Distribution>, write: fn(Number) -> String| {
-            let numbers = distribution.as_ref().map(Distribution::numbers);
-            numbers.map_or_else(|| vec!["-".to_owned(); 5], |them| them.map(write).to_vec())
-        };
-        let none = || vec![String::new(); 2];
-        let row = |name: &str, parts: [Vec<String>; 2]| {
-            [vec![name.to_owned()]].into_iter().chain(parts).flatten().collect()
-        };
-        let mut rows = vec![
-            row("start, ns", [equal(self.equal_starts), numbers(&self.start_ns, grouped)]),
-            row("FCT, ns", [equal(self.equal_fcts), numbers(&self.fct_ns, grouped)]),
-            row("FCT, of A's", [none(), numbers(&self.fct_relative, percent)]),
-            row("slowdown", [none(), numbers(&self.slowdown, grouped)]),
-            row("slowdown, of A's", [none(), numbers(&self.slowdown_relative, percent)]),
-            row("ideal FCT", [equal(self.equal_ideals), vec![String::new(); 5]]),
-        ];
-        if let Some(ports) = self.equal_ports {
-            rows.push(row("ports", [equal(ports), vec![String::new(); 5]]));
-        }
-        let header = ["difference", "equal", "share", "p50", "p90", "p99", "max", "mean"];
-        let slower = (self.slower_in_b + self.faster_in_b > 0).then(|| {
-            let [slower, faster] = [self.slower_in_b, self.faster_in_b].map(count);
-            format!("Flows that take longer in B: {slower}; in A: {faster}.")
-        });
-        Section::new(&title, &header, rows).with(slower.into_iter().chain(end))
-    }
-}
-
-impl Unmatched {
-    fn section(&self, side: &str) -> Option<Section> {
-        if self.flows == 0 {
-            return None;
-        }
-        let rows = self.first.iter().map(|it| {
-            let fct = it.fct_ns.map_or_else(|| "-".to_owned(), count);
-            let numbers = [count(it.bytes), signed(it.start_ns), fct];
-            let names = [it.flow.to_string(), it.from.clone(), it.to.clone()];
-            names.into_iter().chain(numbers).collect()
-        });
-        let title = match self.flows - self.first.len() as u64 {
-            0 => format!("Flows only in {side}"),
-            _ => format!("Flows only in {side}: the first of {}", count(self.flows)),
-        };
-        let header = ["flow", "from", "to", "bytes", "start, ns", "FCT, ns"];
-        Some(Section::new(&title, &header, rows.collect()))
-    }
-}
-
-impl Display for FirstFlow {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Some(named) = self.a.as_ref().or(self.b.as_ref()) else { return Ok(()) };
-        let value = |flow: &Option<NamedFlow>| match (flow, self.what) {
-            (None, _) => "absent".to_owned(),
-            (Some(flow), What::Completion) => flow
-                .fct_ns
-                .map_or_else(|| "not completed".to_owned(), |fct| format!("FCT {} ns", count(fct))),
-            (Some(flow), _) => format!("start {}", time(flow.start_ns)),
-        };
-        let NamedFlow { flow, from, to, bytes, .. } = named;
-        write!(f, "flow {flow}")?;
-        if let Some(other) = self.b.as_ref().filter(|other| other.flow != *flow) {
-            write!(f, " (in B {})", other.flow)?;
-        }
-        let (bytes, a, b) = (count(*bytes), value(&self.a), value(&self.b));
-        write!(f, " from {from} to {to} of {bytes} B: {a} in A, {b} in B")
     }
 }
 
@@ -196,47 +187,67 @@ impl PausesComparison {
     fn section(&self) -> Section {
         // Files of simulators have no refreshes.
         let refreshes = self.all.refreshes != Pair::default();
-        let numbers = |counts: &Counts| {
+        let of = |counts: &Counts| {
             let refreshes = refreshes.then_some(counts.refreshes);
-            [counts.pauses].into_iter().chain(refreshes).chain([counts.resumes])
+            [counts.pauses, counts.resumes].into_iter().chain(refreshes)
         };
         let row = |name: String, counts: &Counts| {
-            let cells = numbers(counts).flat_map(|it| [count(it.a), count(it.b)]);
+            let cells = of(counts).flat_map(|it| {
+                let difference = numbers::difference(b_minus_a(it));
+                [count(it.a), count(it.b), difference]
+            });
             [name].into_iter().chain(cells).collect::<Vec<String>>()
         };
-        let mut rows = vec![row("all".to_owned(), &self.all)];
-        let differ =
-            self.ports.iter().filter(|port| !numbers(&port.counts).all(|it| it.is_equal()));
-        rows.extend(differ.map(|port| row(port.place.to_string(), &port.counts)));
-        let header = ["port", "PAUSE A", "B", "RESUME A", "B", "refresh A", "B"];
-        let header = [&header[..3], if refreshes { &header[5..] } else { &[] }, &header[3..5]];
-        let equal = (rows.len() == 1).then(|| "Counts of all ports are equal.".to_owned());
+        let extent = |counts: &Counts| of(counts).map(|it| it.a.abs_diff(it.b)).sum::<u64>();
+        let mut differ: Vec<_> =
+            self.ports.iter().filter(|port| extent(&port.counts) > 0).collect();
+        differ.sort_by_key(|port| Reverse(extent(&port.counts)));
+        let all = row("all".to_owned(), &self.all);
+        let rows = differ.iter().map(|port| row(port.place.to_string(), &port.counts));
+        let kinds = ["PAUSE", "RESUME", "refresh"].into_iter().take(of(&self.all).count());
+        let header = kinds.flat_map(|kind| [format!("{kind} A"), "B".into(), "B - A".into()]);
+        let header = ["port".to_owned()].into_iter().chain(header).collect();
+        let equal = differ.is_empty().then(|| "Counts of all ports are equal.".to_owned());
         let first = self.first.as_ref().map(|first| {
             let event = |event: &Option<NamedEvent>| match event {
                 None => "nothing more".to_owned(),
                 Some(event) => format!("{event} at {}", time(event.time_ns)),
             };
-            format!("First difference: in A {}; in B {}.", event(&first.a), event(&first.b))
+            let difference = first.b_minus_a_ns.map(|ns| format!(" ({})", signed_time(ns)));
+            let (a, b) = (event(&first.a), event(&first.b));
+            format!("First difference: in A {a}; in B {b}{}.", difference.unwrap_or_default())
         });
-        let title = format!("Pauses ({})", self.file);
-        Section::new(&title, &header.concat(), rows).with(equal.into_iter().chain(first))
+        let order = if differ.len() > 1 { ", largest change first" } else { "" };
+        let title = format!("Pauses ({}){order}", self.file);
+        let rows = [all].into_iter().chain(rows).collect();
+        let lines = equal.into_iter().chain(first).collect();
+        Section { title, header, rows, lines, ..Section::default() }
     }
 }
 
-/// Returns the section of tables: a line for each that differs, and one for the others.
-fn tables(tables: &[TableComparison]) -> Section {
-    let differs = |table: &TableComparison| {
-        let first = table.first.as_ref()?;
+/// Returns the section of tables: a line for each that differs, the earliest difference first, and one for the others.
+/// `are_same`: the flows of both sides are the same; otherwise rows of flows have nothing in common.
+fn tables(tables: &[TableComparison], are_same: bool, medium: Medium) -> Section {
+    let mut differ: Vec<_> =
+        tables.iter().filter_map(|table| Some((table, table.first.as_ref()?))).collect();
+    differ.sort_by_key(|(_, first)| first.at_ns.unwrap_or(i64::MAX));
+    let line = |(table, first): &(&TableComparison, &FirstRow)| {
         let rows = match table.rows {
             Pair { a, b } if a == b => counted(a, "row"),
-            Pair { a, b } => format!("{} and {}", count(a), counted(b, "row")),
+            Pair { a, b } => {
+                let difference = numbers::difference(b_minus_a(table.rows));
+                format!("{} and {} ({difference})", count(a), counted(b, "row"))
+            }
         };
-        Some(format!("{}, {rows}: {first}", table.table))
+        let fields = if medium == Medium::Page { usize::MAX } else { FIELDS };
+        if table.is_by_flow && !are_same {
+            return format!("{}, {rows}: of flows that are not the same", table.table);
+        }
+        format!("{}, {rows}: {}", table.table, first.describe(fields))
     };
-    let mut lines: Vec<String> = tables.iter().filter_map(differs).collect();
+    let mut lines: Vec<String> = differ.iter().map(line).collect();
     let equal = tables.iter().filter(|table| table.first.is_none() && table.columns > 0);
-    let equal = equal.map(|table| table.table);
-    let equal: Vec<&str> = equal.collect();
+    let equal: Vec<&str> = equal.map(|table| table.table).collect();
     lines.extend((!equal.is_empty()).then(|| format!("equal: {}", equal.join(", "))));
     for table in tables {
         for (side, columns) in [("A", &table.only.a), ("B", &table.only.b)] {
@@ -246,77 +257,85 @@ fn tables(tables: &[TableComparison]) -> Section {
             }
         }
     }
-    let title = "Tables, and their first rows that differ".to_owned();
-    Section { title, table: Vec::new(), lines }
+    let title = match differ.len() {
+        0 => "Tables",
+        1 => "Tables, and the first row that differs",
+        _ => "Tables, and their first rows that differ, the earliest first",
+    };
+    Section { title: title.to_owned(), lines, ..Section::default() }
 }
 
-impl Display for FirstRow {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match (&self.place.a, &self.place.b) {
-            (Some(a), Some(b)) if a == b => f.write_str(a)?,
-            (Some(a), Some(b)) => write!(f, "{a} and {b}")?,
-            (Some(place), None) => write!(f, "{place}, only in A")?,
-            (None, Some(place)) => write!(f, "{place}, only in B")?,
-            (None, None) => {}
+impl FirstRow {
+    /// Describes the row with at most so many of its fields.
+    pub(super) fn describe(&self, max_fields: usize) -> String {
+        let mut text = match (&self.place.a, &self.place.b) {
+            (Some(a), Some(b)) if a == b => a.clone(),
+            (Some(a), Some(b)) => format!("{a} and {b}"),
+            (Some(place), None) => format!("{place}, only in A"),
+            (None, Some(place)) => format!("{place}, only in B"),
+            (None, None) => String::new(),
+        };
+        if let Some((flow, label)) = &self.flow {
+            text = format!("{text} (flow {flow}, label {label})");
         }
         if let Some(at) = self.at_ns {
-            write!(f, " at {}", time(at))?;
+            text = format!("{text} at {}", time(at));
         }
-        let value = |value: &Option<String>| value.clone().unwrap_or_default();
-        let fields = self.fields.iter().take(FIELDS).map(|Difference { key, a, b }| match (a, b) {
-            (Some(a), Some(b)) => format!("{key} {a} | {b}"),
-            _ => format!("{key} {}{}", value(a), value(b)),
-        });
-        let fields = fields.collect::<Vec<_>>().join(", ");
-        let colon = if fields.is_empty() { "" } else { ": " };
-        write!(f, "{colon}{fields}")?;
-        match self.fields.len().saturating_sub(FIELDS) {
-            0 => Ok(()),
-            more => write!(f, ", and {more} more"),
+        let fields: Vec<String> = self.fields.iter().take(max_fields).map(field).collect();
+        if !fields.is_empty() {
+            text = format!("{text}: {}", fields.join(", "));
+        }
+        match self.fields.len().saturating_sub(max_fields) {
+            0 => text,
+            more => format!("{text}, and {more} more"),
         }
     }
 }
 
-fn metric(difference: &Difference<Number>) -> Vec<String> {
-    let value = |value: Option<Number>| value.map_or_else(|| "-".to_owned(), grouped);
-    vec![difference.key.clone(), value(difference.a), value(difference.b)]
+fn field(field: &FieldDifference) -> String {
+    let difference = field.b_minus_a.map(|it| format!(" ({})", numbers::difference(it)));
+    let difference = difference.unwrap_or_default();
+    match &field.fields {
+        Difference { key, a: Some(a), b: Some(b) } => format!("{key} {a} | {b}{difference}"),
+        Difference { key, a, b } => {
+            let value = a.as_ref().or(b.as_ref());
+            format!("{key} {}", value.map_or("", String::as_str))
+        }
+    }
 }
 
-/// Writes an instant, exactly.
+fn metric(metric: &MetricChange) -> Vec<String> {
+    [metric.key.clone()].into_iter().chain(numbers::cells(&metric.change)).collect()
+}
+
+fn b_minus_a(counts: Pair<u64>) -> results::Number {
+    super::change::b_minus_a(counts.map(results::Number::from))
+}
+
+/// Writes an instant with its unit.
 fn time(ns: i64) -> String {
-    format!("{} ns", signed(ns))
+    format!("{} ns", instant(ns))
 }
 
-fn signed(number: i64) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", count(number.unsigned_abs()))
-}
-
-/// Writes a number with separators of thousands.
-fn grouped(number: Number) -> String {
-    let text = number.to_string();
-    let (whole, places) = text.split_once('.').map_or((&*text, None), |(it, of)| (it, Some(of)));
-    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
-    places.map_or_else(|| whole.clone(), |places| format!("{whole}.{places}"))
-}
-
-/// Writes a part of one as a percentage.
-fn percent(part: Number) -> String {
-    format!("{} %", Number(part.0 * 100))
+/// Writes a difference of times with its sign and unit.
+fn signed_time(ns: i128) -> String {
+    format!("{} ns", numbers::difference(results::Number(ns * results::Number::ONE.0)))
 }
 
 impl Display for Section {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.title)?;
-        let columns = self.table.first().map_or(0, Vec::len);
+        let table = || self.rows.iter().chain([&self.header]);
         let width = |column: usize| {
-            self.table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+            table().map(|row| row[column].chars().count()).max().unwrap_or_default()
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in &self.table {
+        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
+        let header = Some(&self.header).filter(|header| !header.is_empty());
+        for row in header.into_iter().chain(&self.rows) {
             let cells = row.iter().zip(&widths).enumerate();
             let cells = cells.map(|(column, (cell, &width))| match column {
                 0 => format!("  {cell:<width$}"),
+                _ if self.is_words => format!("  {cell:<width$}"),
                 _ => format!("  {cell:>width$}"),
             });
             writeln!(f, "{}", cells.collect::<String>().trim_end())?;
@@ -327,7 +346,9 @@ impl Display for Section {
 
 impl Display for Comparison {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "A: {}\nB: {}\n{}", self.paths.a, self.paths.b, self.verdict())?;
-        self.sections().iter().try_for_each(|section| write!(f, "\n{section}"))
+        writeln!(f, "{}", self.verdict)?;
+        self.preface().iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        let sections = self.sections(Medium::Terminal);
+        sections.iter().try_for_each(|section| write!(f, "\n{section}"))
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ::sweep::CELLS_TABLE;
 use emulation::hpcc_options::hpcc_nodes;
 use fabric_core::hop_control::PauseEvent;
 use results::query::rows;
@@ -15,9 +14,9 @@ use scenario::{Hpcc, HpccFabric};
 use topology::{Fabric, NodeId};
 use units::Nanos;
 
-use super::CompareError;
 use super::flows::{Flow, Names};
 use super::pauses::{Event, Place, Places};
+use super::{CompareError, sweeps};
 use crate::report;
 
 /// One side of a comparison.
@@ -44,8 +43,8 @@ impl Side {
         if !found.is_dir() {
             return Ok(Self::File(path.to_owned()));
         }
-        if table_path(path, CELLS_TABLE).exists() {
-            return Err(CompareError::Sweep(path.to_owned()));
+        if sweeps::is_sweep(path) {
+            return Err(CompareError::OnlyRuns(path.to_owned()));
         }
         let file = path.join(FCT_FILE);
         if file.exists() && !path.join(Summary::FILE).exists() {
@@ -111,6 +110,7 @@ impl Side {
                 let offset = offset(numbering);
                 let flow = |line: results::FctLine| Flow {
                     number: line.line,
+                    label: None,
                     ports: line.ports,
                     from: names.number(&node(line.source)),
                     to: names.number(&node(line.destination)),
@@ -194,6 +194,7 @@ impl Run {
             }
             flows.push(Flow {
                 number: row.exact(0)?,
+                label: Some(names.number(row.text(7))),
                 ports: Some([0, port]),
                 from: names.number(row.text(1)),
                 to: names.number(row.text(2)),

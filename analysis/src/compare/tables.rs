@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use results::query::ScalarKind;
-use results::{Column, PauseRow, Row, Table, TableError, TableReader};
+use results::query::{Scalar, ScalarKind};
+use results::{Column, Number, PauseRow, Row, Table, TableError, TableReader};
 use serde::Serialize;
 
+use super::change;
 use super::pair::Pair;
+use super::tolerance::{Meaning, Tolerance};
 use super::{Difference, First};
 
 /// Comparison of a table.
@@ -15,11 +17,14 @@ pub struct TableComparison {
     /// Name of the table.
     pub table: &'static str,
     /// Number of rows.
+    #[serde(serialize_with = "change::counts")]
     pub rows: Pair<u64>,
     /// Number of columns that both sides have. Without any only the numbers of rows are compared.
     pub columns: u64,
     /// Columns that only one side has.
     pub only: Pair<Vec<String>>,
+    /// True if rows are of single flows, by their numbers.
+    pub is_by_flow: bool,
     /// First row that differs.
     pub first: Option<FirstRow>,
 }
@@ -31,8 +36,20 @@ pub struct FirstRow {
     pub at_ns: Option<i64>,
     /// File and line or row; `None` where the table has ended.
     pub place: Pair<Option<String>>,
+    /// Flow and label of the row, if the table has both and they are equal.
+    pub flow: Option<(String, String)>,
     /// Fields that differ; all that both sides have where a table has ended.
-    pub fields: Vec<Difference<String>>,
+    pub fields: Vec<FieldDifference>,
+}
+
+/// A field that differs.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct FieldDifference {
+    /// Column and fields.
+    #[serde(flatten)]
+    pub fields: Difference<String>,
+    /// B's number less A's, if both fields are numbers.
+    pub b_minus_a: Option<Number>,
 }
 
 impl TableComparison {
@@ -83,22 +100,37 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Returns true if two fields are equal. Numbers may be written with zeros at their end or without.
-    fn is_equal(&self, fields: &Pair<&str>) -> bool {
-        let is_number = || {
-            let kind = self.column.map(ScalarKind::from_column);
-            kind.filter(|kind| *kind != ScalarKind::Text)
+    /// Returns the numbers in both fields, if they are numbers.
+    fn numbers(&self, fields: &Pair<&str>) -> Option<Pair<Number>> {
+        let kind = self.kind().filter(|kind| *kind != ScalarKind::Text)?;
+        let number = |field: &str| match kind.parse(field)? {
+            Scalar::Number(number) => Some(number),
+            _ => None,
         };
+        Some(Pair { a: number(fields.a)?, b: number(fields.b)? })
+    }
+
+    fn kind(&self) -> Option<ScalarKind> {
+        self.column.map(ScalarKind::from_column)
+    }
+
+    /// Returns true if two fields count as equal. Numbers may be written with zeros at their end or without.
+    fn is_equal(&self, fields: &Pair<&str>, tolerance: Tolerance) -> bool {
+        let meaning = || self.kind().map(|kind| Meaning::of(&self.name, kind));
         fields.is_equal()
-            || is_number().is_some_and(|kind| {
-                let values = fields.map(|field| kind.parse(field));
-                values.a.is_some() && values.is_equal()
-            })
+            || self
+                .numbers(fields)
+                .zip(meaning())
+                .is_some_and(|(numbers, meaning)| tolerance.accepts(meaning, numbers))
     }
 }
 
 /// Compares a table that both folders have, row by row.
-pub fn compare(table: &Table, folders: Pair<&Path>) -> Result<TableComparison, TableError> {
+pub fn compare(
+    table: &Table,
+    folders: Pair<&Path>,
+    tolerance: Tolerance,
+) -> Result<TableComparison, TableError> {
     let mut reading = folders.try_map(|folder| Reading::open(folder, table))?;
     let (shared, only) = columns(table, &reading);
     let mut first = None;
@@ -106,12 +138,13 @@ pub fn compare(table: &Table, folders: Pair<&Path>) -> Result<TableComparison, T
         reading.a.advance()?;
         reading.b.advance()?;
         if first.is_none() {
-            first = difference(table, &shared, &reading);
+            first = difference(table, &shared, &reading, tolerance);
         }
     }
     let rows = reading.as_ref().map(|reading| reading.rows);
     let columns = shared.len() as u64;
-    Ok(TableComparison { table: table.name, rows, columns, only, first })
+    let is_by_flow = table.columns.iter().any(|column| column.name == "flow");
+    Ok(TableComparison { table: table.name, rows, columns, only, is_by_flow, first })
 }
 
 /// Returns the columns of both sides, and the names of the others.
@@ -134,29 +167,45 @@ fn columns<'a>(table: &'a Table, reading: &Pair<Reading>) -> (Vec<Shared<'a>>, P
 }
 
 /// Returns the difference of the rows that both sides have reached.
-fn difference(table: &Table, shared: &[Shared<'_>], reading: &Pair<Reading>) -> Option<FirstRow> {
+fn difference(
+    table: &Table,
+    shared: &[Shared<'_>],
+    reading: &Pair<Reading>,
+    tolerance: Tolerance,
+) -> Option<FirstRow> {
     if !reading.a.is_there && !reading.b.is_there {
         return None;
     }
     let both = reading.a.is_there && reading.b.is_there;
-    let differs = |column: &&Shared<'_>| {
-        let fields = Pair {
-            a: reading.a.table.field(column.places.a),
-            b: reading.b.table.field(column.places.b),
-        };
-        !both || !column.is_equal(&fields)
+    let fields = |column: &Shared<'_>| Pair {
+        a: reading.a.table.field(column.places.a),
+        b: reading.b.table.field(column.places.b),
     };
-    let difference = |column: &Shared<'_>| Difference {
-        key: column.name.clone(),
-        a: reading.a.field(column.places.a),
-        b: reading.b.field(column.places.b),
+    let differs = |column: &&Shared<'_>| !both || !column.is_equal(&fields(column), tolerance);
+    let difference = |column: &Shared<'_>| FieldDifference {
+        fields: Difference {
+            key: column.name.clone(),
+            a: reading.a.field(column.places.a),
+            b: reading.b.field(column.places.b),
+        },
+        b_minus_a: column.numbers(&fields(column)).filter(|_| both).map(change::b_minus_a),
     };
-    let fields: Vec<Difference<String>> = shared.iter().filter(differs).map(difference).collect();
-    if both && fields.is_empty() {
+    let differing: Vec<FieldDifference> = shared.iter().filter(differs).map(difference).collect();
+    if both && differing.is_empty() {
         return None;
     }
-    let places = reading.as_ref().map(Reading::place);
-    Some(FirstRow { at_ns: instant(table, shared, reading), place: places, fields })
+    let named = |name: &str| {
+        let column = shared.iter().find(|column| column.name == name)?;
+        let texts = fields(column);
+        let is_named = both && texts.is_equal();
+        is_named.then(|| texts.a.to_owned())
+    };
+    Some(FirstRow {
+        at_ns: instant(table, shared, reading),
+        place: reading.as_ref().map(Reading::place),
+        flow: named("flow").zip(named("label")),
+        fields: differing,
+    })
 }
 
 /// Returns the instant of the rows, the earlier of both. Tables of events and samples have it in their first column, which

@@ -1,4 +1,6 @@
+mod flows_of_runs;
 mod simulator;
+mod sweeps_of_runs;
 
 use std::fs;
 
@@ -48,19 +50,35 @@ impl Folders {
     }
 
     fn compare(&self, a: &str, b: &str) -> Comparison {
+        self.compare_with(a, b, &Options::default())
+    }
+
+    fn compare_with(&self, a: &str, b: &str, options: &Options) -> Comparison {
         let [a, b] = [a, b].map(|name| self.path(name));
-        super::compare(Pair { a: &a, b: &b }).unwrap_or_else(|error| panic!("{error}"))
+        super::compare(Pair { a: &a, b: &b }, options).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Returns the error of a comparison, without the path of the folders.
     fn refused(&self, a: &str, b: &str) -> String {
+        self.refused_with(a, b, &Options::default())
+    }
+
+    fn refused_with(&self, a: &str, b: &str, options: &Options) -> String {
         let [a, b] = [a, b].map(|name| self.path(name));
-        let error = super::compare(Pair { a: &a, b: &b }).expect_err("it is refused");
+        let error = super::compare(Pair { a: &a, b: &b }, options).expect_err("it is refused");
         error.to_string().replace(&format!("{}/", self.0.path().display()), "")
     }
 }
 
-use results::SCENARIO_FILE;
+use results::{Number, SCENARIO_FILE, Summary};
+
+/// Options with a tolerance and parts.
+fn options(tolerance: &[&str], parts: &[Part]) -> Options {
+    let all = tolerance.iter().map(|text| tolerance::allowance(text).unwrap());
+    let tolerance = Tolerance::new(&all.collect::<Vec<_>>()).unwrap();
+    let parts = if parts.is_empty() { Part::ALL.into() } else { parts.into() };
+    Options { tolerance, parts }
+}
 
 /// Numbers of a distribution as text.
 fn shown(distribution: Option<&distribution::Distribution>) -> String {
@@ -80,71 +98,12 @@ fn equal_runs_are_equal() {
     assert!(comparison.equal && comparison.first.is_none(), "{comparison:#?}");
     let flows = comparison.flows.as_ref().unwrap();
     assert_eq!((flows.matched, flows.equal_fcts, flows.equal_ports), (2, 2, None));
-    assert_eq!(shown(flows.fct_relative.as_ref()), "0 0 0 0 0");
-    assert!(comparison.to_string().contains("\nequal: everything that A and B both have\n"));
+    assert_eq!(shown(flows.fct_ns.map(|it| it.b_minus_a).as_ref()), "0 0 0 0 0 0");
+    let text = comparison.to_string();
+    assert!(text.starts_with("equal: everything that A and B both have\nA: "), "{text}");
+    let side = "/a, seed 0, without manifest.json, so of an unknown build of xoff\n";
+    assert!(text.contains(side) && !text.contains("Differences are"), "{text}");
     assert_eq!(comparison.not_compared, Vec::<String>::new());
-}
-
-#[test]
-fn flows_differ_in_starts_and_completion_times() {
-    let folders = Folders::new();
-    folders.run(
-        "a",
-        "0,one,h0,h2,1000,0,500,250\n1,one,h1,h2,1000,7,1000,250\n2,one,h1,h0,1000,9,,250\n3,one,h2,h0,5,9,40,10\n",
-    );
-    folders.run(
-        "b",
-        "0,one,h0,h2,1000,0,505,250\n1,one,h1,h2,1000,8,990,250\n2,one,h1,h0,1000,9,800,250\n3,one,h2,h0,5,9,40,10\n",
-    );
-    let comparison = folders.compare("a", "b");
-    let flows = comparison.flows.as_ref().unwrap();
-    assert_eq!((flows.flows, flows.matched), (Pair { a: 4, b: 4 }, 4));
-    assert_eq!((flows.equal_starts, flows.equal_fcts, flows.equal_ideals), (3, 1, 4));
-    assert_eq!((flows.slower_in_b, flows.faster_in_b), (1, 1));
-    assert_eq!(shown(flows.start_ns.as_ref()), "0 1 1 1 0.25");
-    assert_eq!(shown(flows.fct_ns.as_ref()), "5 10 10 10 5");
-    assert_eq!(shown(flows.fct_relative.as_ref()), "0.01 0.01 0.01 0.01 0.006667");
-    assert_eq!(shown(flows.slowdown.as_ref()), "0.02 0.04 0.04 0.04 0.02");
-    let first = flows.first.as_ref().unwrap();
-    assert_eq!((first.at_ns, first.what), (7, flows::What::Start));
-    assert_eq!(first.a.as_ref().map(|flow| (flow.flow, &*flow.from)), Some((1, "h1")));
-    assert!(!comparison.equal && comparison.first.as_ref().is_some_and(|first| first.at_ns == 7));
-}
-
-/// A flow that completed on one side only differs where it completed.
-#[test]
-fn the_first_flow_is_the_first_whose_end_or_start_differs() {
-    let folders = Folders::new();
-    folders.run("a", "0,one,h0,h2,1000,0,900,250\n1,one,h1,h2,1000,100,,250\n");
-    folders.run("b", "0,one,h0,h2,1000,0,901,250\n1,one,h1,h2,1000,100,700,250\n");
-    let flows = folders.compare("a", "b").flows.unwrap();
-    let first = flows.first.unwrap();
-    assert_eq!((first.at_ns, first.what), (800, flows::What::Completion));
-    assert_eq!(
-        first.to_string(),
-        "flow 1 from h1 to h2 of 1,000 B: not completed in A, FCT 700 ns in B"
-    );
-}
-
-#[test]
-fn flows_of_one_side_are_listed() {
-    let folders = Folders::new();
-    let row = |flow: u64, start: u64| format!("{flow},one,h0,h2,1000,{start},500,400\n");
-    folders.run("a", &row(0, 50));
-    // An earlier flow of the same hosts and size, and twelve later ones.
-    let more: String =
-        (1..14).map(|flow| row(flow, if flow == 1 { 50 } else { 100 + flow })).collect();
-    folders.run("b", &(row(0, 10) + &more));
-    let comparison = folders.compare("a", "b");
-    let flows = comparison.flows.as_ref().unwrap();
-    assert_eq!((flows.matched, flows.equal_starts), (1, 1));
-    assert_eq!((flows.only.a.flows, flows.only.b.flows), (0, 13));
-    let listed: Vec<u64> = flows.only.b.first.iter().map(|flow| flow.flow).collect();
-    assert_eq!(listed, [0, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    let first = flows.first.as_ref().unwrap();
-    assert_eq!((first.at_ns, first.what), (10, flows::What::Existence));
-    assert!(comparison.to_string().contains("\nFlows only in B: the first of 13\n"));
-    assert!(!comparison.equal);
 }
 
 #[test]
@@ -166,7 +125,7 @@ fn pauses_are_counted_by_port_and_compared_in_order() {
     assert_eq!(pauses.ports[0].counts.refreshes, Pair { a: 0, b: 1 });
     assert_eq!(pauses.ports[1].counts.pauses, Pair { a: 1, b: 1 });
     let first = pauses.first.unwrap();
-    assert_eq!(first.at_ns, 15);
+    assert_eq!((first.at_ns, first.b_minus_a_ns), (15, Some(-5)));
     assert_eq!(first.a.unwrap().to_string(), "xon by s0 port 0 to h0 priority 3");
     assert_eq!(first.b.unwrap().to_string(), "xoff-refresh by s0 port 0 to h0 priority 3");
 }
@@ -201,10 +160,10 @@ fn tables_have_their_first_row_that_differs() {
     assert_eq!((drops.rows, &*drops.only.b), (Pair { a: 2, b: 3 }, &["more".to_owned()][..]));
     let first = drops.first.as_ref().unwrap();
     assert_eq!(first.at_ns, Some(18));
-    assert_eq!(first.to_string(), "drops.csv line 3 at 18 ns: time_ns 20 | 18, node s0 | s1");
+    assert_eq!(first.describe(3), "drops.csv line 3 at 18 ns: time_ns 20 | 18 (-2), node s0 | s1");
     let first = table("distributions").first.as_ref().unwrap();
     let text = "distributions.csv line 2, only in B: measure port-headroom, value 7";
-    assert_eq!((first.at_ns, &*first.to_string()), (None, text));
+    assert_eq!((first.at_ns, &*first.describe(3)), (None, text));
     assert_eq!(comparison.not_compared, ["rates.csv: only B has it"]);
     let place = comparison.first.map(|first| (first.at_ns, first.place));
     assert_eq!(place, Some((18, "drops.csv line 3".to_owned())));
@@ -222,7 +181,13 @@ fn metrics_and_keys_that_differ_are_named() {
     let comparison = folders.compare("a", "b");
     let [metric] = &comparison.summary[..] else { panic!("{:?}", comparison.summary) };
     assert_eq!(metric.key, "pause_frames");
-    assert_eq!((metric.a, metric.b), (Some(Number::from(0)), Some(Number::from(3))));
+    let change = metric.change;
+    assert_eq!((change.a, change.b), (Some(Number::whole(0)), Some(Number::whole(3))));
+    assert_eq!((change.b_minus_a, change.of_a), (Some(Number::whole(3)), None));
+    assert!(
+        comparison.to_string().contains("  pause_frames  0  3     +3       -\n"),
+        "{comparison}"
+    );
     let [key] = &comparison.scenario[..] else { panic!("{:?}", comparison.scenario) };
     assert_eq!(
         (&*key.key, key.a.as_deref(), key.b.as_deref()),
@@ -244,7 +209,7 @@ fn input_that_cannot_be_compared_is_named() {
         ("none", "cannot read none: No such file or directory (os error 2); name a folder that"),
         (
             "sweep",
-            "sweep is the folder of a sweep: name one of its runs, which are the folders in sweep/runs",
+            "sweep is the folder of a sweep: `xoff compare A B` compares two sweeps, a report two runs",
         ),
         ("empty", "empty holds no results: "),
         ("cut.txt", "cut.txt line 1: the file ends within this line: it was cut"),
@@ -312,7 +277,7 @@ fn tables_without_a_common_column_are_not_compared() {
     let comparison = folders.compare("a", "b");
     let table = comparison.tables.iter().find(|table| table.table == "links").unwrap();
     assert_eq!((table.columns, table.rows), (0, Pair { a: 1, b: 2 }));
-    let first = table.first.as_ref().map(ToString::to_string);
+    let first = table.first.as_ref().map(|first| first.describe(3));
     assert_eq!(first.as_deref(), Some("links.csv line 3, only in B"));
     assert!(!comparison.equal && comparison.not_compared == [note], "{comparison}");
 }
@@ -332,7 +297,8 @@ fn the_earliest_difference_wins_and_rows_win_at_one_instant() {
         let first = folders.compare("a", "b").first.unwrap();
         (first.at_ns, first.place)
     };
-    let of_flow = "flow 0 from h0 to h2 of 1,000 B: FCT 10 ns in A, FCT 15 ns in B";
+    let of_flow =
+        "flow 0 (label one) from h0 to h2 of 1,000 B: FCT 10 ns in A, FCT 15 ns in B (+5 ns)";
     assert_eq!(place(30, 20, 10), (10, of_flow.into()));
     assert_eq!(place(30, 10, 20), (10, "pauses.csv line 2".into()));
     assert_eq!(place(10, 20, 10), (10, "drops.csv line 2".into()));
@@ -367,7 +333,7 @@ fn flows_of_one_run_alone_are_a_difference() {
     fs::remove_file(b.join("flows.csv")).unwrap();
     let comparison = folders.compare("a", "b");
     assert!(!comparison.equal);
-    assert_eq!(comparison.verdict(), "different: only A has flows");
+    assert_eq!(comparison.verdict, "different: only A has flows");
     assert_eq!(comparison.not_compared, ["flows.csv: only A has it"]);
     fs::remove_file(a.join("flows.csv")).unwrap();
     assert!(folders.compare("a", "b").equal);

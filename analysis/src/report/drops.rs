@@ -9,6 +9,7 @@ use results::query::rows_if_there;
 
 use super::ReportError;
 use super::run::Curve;
+use super::time::micros;
 
 /// Max number of rows of the table.
 pub const SHOWN: usize = 20;
@@ -36,8 +37,8 @@ pub struct Cause {
     frames: u64,
     bytes: u64,
     /// First drop, in nanoseconds.
-    first: f64,
-    last: f64,
+    first: u64,
+    last: u64,
 }
 
 impl Drops {
@@ -47,7 +48,8 @@ impl Drops {
         let mut causes: BTreeMap<[String; 3], Cause> = BTreeMap::new();
         let mut over_time: BTreeMap<String, Curve> = BTreeMap::new();
         rows_if_there(folder, "drops.csv", columns, |row| {
-            let (time, bytes) = (row.number(0)?, row.exact::<u64>(4)?);
+            let (instant, bytes) = (row.exact(0)?, row.exact::<u64>(4)?);
+            let time: f64 = row.number(0)?;
             let [node, reason, class] = [1, 2, 3].map(|column| row.text(column).to_owned());
             if class == IGNORED {
                 return Ok(());
@@ -62,11 +64,19 @@ impl Drops {
             }
             let cause =
                 causes.entry([reason.clone(), class.clone(), node.clone()]).or_insert_with(|| {
-                    Cause { reason, class, node, frames: 0, bytes: 0, first: time, last: time }
+                    Cause {
+                        reason,
+                        class,
+                        node,
+                        frames: 0,
+                        bytes: 0,
+                        first: instant,
+                        last: instant,
+                    }
                 });
             cause.frames += 1;
             cause.bytes += bytes;
-            cause.last = time;
+            cause.last = instant;
             Ok(())
         })?;
         for curve in over_time.values_mut() {
@@ -82,15 +92,14 @@ impl Drops {
     pub fn rows(&self) -> Vec<Vec<String>> {
         let row = |cause: &Cause| {
             let Cause { reason, class, node, frames, bytes, first, last } = cause;
-            let micros = |nanos: &f64| format!("{:.3}", nanos / 1e3);
             vec![
                 reason.clone(),
                 class.clone(),
                 node.clone(),
                 count(*frames),
                 count(*bytes),
-                micros(first),
-                micros(last),
+                micros(*first),
+                micros(*last),
             ]
         };
         self.causes.iter().take(SHOWN).map(row).collect()

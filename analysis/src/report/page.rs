@@ -2,19 +2,22 @@
 
 use std::fmt::Write as _;
 
-use results::{FctSummary, Slowdown, SlowdownSummary, Summary, count};
+use results::{FctSummary, LabelSummary, Slowdown, SlowdownSummary, Summary, count};
 use scenario::Scenario;
 use serde::Serialize;
 
 use super::chart::{Chart, Width};
 use super::run::Run;
 use super::sweep::Sweep;
+use super::time::micros;
 use super::timeline::Timeline;
 use super::{Report, differences, drops, selection, sweep_charts};
-use crate::compare::Comparison;
+use crate::compare::{Comparison, Medium};
 use crate::graph::{Graph, Hosts, svg};
 
 const STYLE: &str = include_str!("style.css");
+/// Max number of rows of a table outside of a part that opens.
+const ROWS: usize = 20;
 const SCRIPT: &str = include_str!("script.js");
 /// Tag that identifies a report.
 pub const GENERATOR: &str = "<meta name=\"generator\" content=\"xoff\">";
@@ -36,6 +39,10 @@ struct Page {
 /// Makes the report of runs and sweeps, with a comparison of runs if there is one.
 pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -> Report {
     let mut page = Page::default();
+    if let Some(comparison) = comparison {
+        page.section("Comparison");
+        page.verdict(comparison);
+    }
     if !runs.is_empty() {
         page.section("At a glance");
         page.glance(runs);
@@ -44,8 +51,8 @@ pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -
         }
     }
     if let Some(comparison) = comparison {
-        page.section("Comparison");
-        page.comparison(comparison);
+        page.section("Differences");
+        page.differences(comparison);
     }
     for (number, run) in runs.iter().enumerate() {
         page.run(run, &format!("run{number}"));
@@ -56,7 +63,9 @@ pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -
     }
     let names: Vec<&str> =
         runs.iter().map(|run| &*run.name).chain(sweeps.iter().map(|sweep| &*sweep.name)).collect();
-    page.finish(&names.join(", "))
+    // The name of a sweep's run has commas.
+    let has_commas = names.iter().any(|name| name.contains(','));
+    page.finish(&names.join(if has_commas { "; " } else { ", " }))
 }
 
 impl Page {
@@ -71,12 +80,34 @@ impl Page {
 
     /// Appends a table, whose first column is left-aligned.
     fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
+        self.table_of("", header, rows);
+    }
+
+    /// Appends a table, with rows for which there is no room in a part that opens.
+    fn long_table(&mut self, class: &str, header: &[&str], rows: &[Vec<String>]) {
+        let (shown, more) = rows.split_at(rows.len().min(ROWS));
+        self.table_of(class, header, shown);
+        if !more.is_empty() {
+            let _ = writeln!(self.body, "<details><summary>{} more</summary>", more.len());
+            self.table_of(class, header, more);
+            self.body += "</details>\n";
+        }
+    }
+
+    /// Appends a table of a class: `words` has words in all columns, `glance` a column for each run.
+    fn table_of(&mut self, class: &str, header: &[&str], rows: &[Vec<String>]) {
         let cells = |cells: &[&str], tag: &str| {
-            cells
-                .iter()
-                .fold(String::new(), |row, cell| row + &format!("<{tag}>{}</{tag}>", escaped(cell)))
+            let cell = |(column, cell): (usize, &&str)| {
+                // Long names in the first column may break behind their parts.
+                let text = escaped(cell);
+                let breaks = |text: String| text.replace('_', "_<wbr>").replace('.', ".<wbr>");
+                let text = if column == 0 { breaks(text) } else { text };
+                format!("<{tag}>{text}</{tag}>")
+            };
+            cells.iter().enumerate().map(cell).collect::<String>()
         };
-        self.body += "<div class=\"scroll\"><table>\n<thead><tr>";
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = write!(self.body, "<div class=\"scroll\"><table{class}>\n<thead><tr>");
         self.body += &cells(header, "th");
         self.body += "</tr></thead>\n<tbody>\n";
         for row in rows {
@@ -106,15 +137,20 @@ impl Page {
         self.data.charts.push(chart);
     }
 
-    fn comparison(&mut self, comparison: &Comparison) {
-        let [a, b] = [&comparison.paths.a, &comparison.paths.b].map(|path| escaped(path));
-        self.text(&format!("A is <code>{a}</code>, B is <code>{b}</code>."));
-        self.text(&format!("<b>{}</b>", escaped(&comparison.verdict())));
-        for section in comparison.sections() {
-            self.text(&format!("<b>{}</b>", escaped(&section.title)));
-            if let Some((header, rows)) = section.table.split_first() {
-                let header: Vec<&str> = header.iter().map(String::as_str).collect();
-                self.table(&header, rows);
+    fn verdict(&mut self, comparison: &Comparison) {
+        self.text(&format!("<b>{}</b>", escaped(&comparison.verdict)));
+        for line in comparison.preface() {
+            self.text(&escaped(&line));
+        }
+    }
+
+    fn differences(&mut self, comparison: &Comparison) {
+        for section in comparison.sections(Medium::Page) {
+            let _ = writeln!(self.body, "<h3>{}</h3>", escaped(&section.title));
+            if !section.header.is_empty() {
+                let header: Vec<&str> = section.header.iter().map(String::as_str).collect();
+                let class = if section.is_words { "words" } else { "" };
+                self.long_table(class, &header, &section.rows);
             }
             for line in &section.lines {
                 self.text(&escaped(line));
@@ -182,9 +218,11 @@ impl Page {
         let fct = |name: &str, of: fn(&FctSummary) -> u64| {
             line(name, &|it| it.fct_ns.as_ref().map_or_else(none, |it| micros(of(it))))
         };
+        let build = |run: &Run| run.build.to_string();
         let date = |run: &Run| run.date.clone().unwrap_or_else(none);
         let mut rows = vec![
             ["verdict".to_owned()].into_iter().chain(runs.iter().map(verdict)).collect(),
+            [String::from("build")].into_iter().chain(runs.iter().map(build)).collect(),
             [String::from("date")].into_iter().chain(runs.iter().map(date)).collect(),
             line("seed", &|it| it.seed.to_string()),
             line("emulated, us", &|it| micros(it.emulated_ns)),
@@ -215,14 +253,19 @@ impl Page {
             ),
         ];
         rows.extend(only_some.into_iter().flatten());
-        self.table(&header, &rows);
+        self.table_of("glance", &header, &rows);
         let mut keys = differences::rows(runs.iter().map(|run| &*run.folder));
         // The table has a row for the seed, and the title has the name.
         keys.retain(|row| !["seed", "name"].contains(&&*row[0]));
-        let keys = differences::shortened(&keys, runs.len());
+        let short = differences::shortened(&keys, runs.len());
         if !keys.is_empty() {
             self.text("Keys in which the runs differ (<code>scenario.resolved.toml</code>):");
-            self.table(&header, &keys);
+            self.table_of("words", &header, &short);
+        }
+        if short != keys {
+            let _ = writeln!(self.body, "<details><summary>all {} keys</summary>", keys.len());
+            self.table_of("words", &header, &keys);
+            self.body += "</details>\n";
         }
     }
 
@@ -240,6 +283,7 @@ impl Page {
                 bin.range
             ));
         }
+        self.labels(run);
         if let Some(why) = &run.summary.unfinished {
             self.text(&format!("Unfinished: {}.", escaped(why)));
         }
@@ -278,6 +322,27 @@ impl Page {
             let rows: Vec<Vec<String>> = run.slowest.iter().map(|row| row.to_vec()).collect();
             self.table(&header, &rows);
         }
+    }
+
+    /// Appends a table of the flows of each label, if there are several.
+    fn labels(&mut self, run: &Run) {
+        let labels = &run.summary.labels;
+        if labels.len() < 2 {
+            return;
+        }
+        let row = |(label, it): (&String, &LabelSummary)| {
+            let none = || "-".to_owned();
+            let fct = it.fct_ns.map(|fct| [fct.mean, fct.p50, fct.p99].map(micros));
+            let slowdown = it.slowdown.map(|of| [of.mean, of.p50, of.p99].map(|it| it.to_string()));
+            let both = [fct, slowdown].map(|it| it.unwrap_or_else(|| [none(), none(), none()]));
+            let flows = format!("{} of {}", count(it.completed), count(it.flows));
+            [label.clone(), flows].into_iter().chain(both.into_iter().flatten()).collect()
+        };
+        let rows: Vec<Vec<String>> = labels.iter().map(row).collect();
+        self.text("<b>Flows by label</b> (<code>summary.json</code>).");
+        let header =
+            ["label", "completed", "FCT mean, us", "p50", "p99", "slowdown mean", "p50", "p99"];
+        self.long_table("", &header, &rows);
     }
 
     /// Appends a drawing of the fabric, with its links coloured by load.
@@ -321,11 +386,6 @@ impl Page {
         );
         Report { html, figures: self.figures }
     }
-}
-
-/// Writes nanoseconds as microseconds, with separators of thousands.
-fn micros(nanos: u64) -> String {
-    format!("{}.{:03}", count(nanos / 1000), nanos % 1000)
 }
 
 /// Returns the verdict on a run in a word or two.

@@ -10,9 +10,11 @@ use scenario::Scenario;
 use scenario::report::printable;
 use serde::Serialize;
 
+use super::ReportError;
 use super::chart::Unit;
 use super::drops::Drops;
-use super::{ReportError, origin};
+use super::origin::{self, Build};
+use super::time::micros;
 use crate::graph::Load;
 
 /// A value over time: points of the time in nanoseconds, and the value from then on.
@@ -80,6 +82,8 @@ pub struct Run {
     pub name: String,
     /// Folder of the run.
     pub folder: PathBuf,
+    /// Build of xoff that made the run.
+    pub build: Build,
     /// Command that made the run, if known.
     pub command: Option<String>,
     /// Date of the run, if known.
@@ -116,7 +120,7 @@ impl Run {
         let summary = super::summary(folder)?;
         let scenario = Scenario::load(&folder.join(results::SCENARIO_FILE), &[])
             .map_err(|error| printable(error.title()).into_owned());
-        let Flows { slowdowns, slowest, largest } = flows(folder)?;
+        let Flows { slowdowns, slowest, largest, labels } = flows(folder)?;
         let interval = match &scenario {
             Ok(scenario) => scenario.results.throughput.as_ref().map(|it| it.interval),
             Err(_) => None,
@@ -125,6 +129,7 @@ impl Run {
         let mut run = Self {
             name,
             folder: folder.to_owned(),
+            build: origin::build(folder),
             command: origin::command(folder),
             date: origin::date(folder),
             summary,
@@ -135,7 +140,7 @@ impl Run {
             buffers: BTreeMap::new(),
             headroom: BTreeMap::new(),
             egress: BTreeMap::new(),
-            throughput: throughput(folder, interval)?,
+            throughput: throughput(folder, interval, &labels)?,
             pauses: Vec::new(),
             drops: Drops::default(),
             loads: loads(folder)?,
@@ -235,6 +240,8 @@ struct Flows {
     slowest: Vec<[String; 7]>,
     /// Bytes of the largest completed flow.
     largest: f64,
+    /// Labels by the numbers of flows, of flows with a throughput.
+    labels: BTreeMap<String, String>,
 }
 
 fn flows(folder: &Path) -> Result<Flows, ReportError> {
@@ -242,8 +249,12 @@ fn flows(folder: &Path) -> Result<Flows, ReportError> {
     let columns = ["flow", "label", "src", "dst", "bytes", "fct_ns", "slowdown"];
     let (mut slowdowns, mut largest) = (Vec::new(), 0.0_f64);
     let mut slowest: Vec<(f64, [String; 7])> = Vec::new();
+    let mut labels = measured(folder)?;
     rows_if_there(folder, "flows.csv", columns, |row| {
-        let (Some(slowdown), Some(fct)) = (row.optional(6)?, row.optional(5)?) else {
+        if let Some(label) = labels.get_mut(row.text(0)) {
+            row.text(1).clone_into(label);
+        }
+        let (Some(slowdown), Some(_)) = (row.optional(6)?, row.optional(5)?) else {
             return Ok(());
         };
         slowdowns.push(slowdown);
@@ -251,8 +262,8 @@ fn flows(folder: &Path) -> Result<Flows, ReportError> {
         if slowest.len() < SHOWN || slowest.last().is_some_and(|(least, _)| slowdown > *least) {
             let [flow, label, src, dst] = [0, 1, 2, 3].map(|column| row.text(column).to_owned());
             let bytes = count(row.number(4)? as u64);
-            let shown =
-                [flow, label, src, dst, bytes, format!("{:.3}", fct / 1e3), row.text(6).into()];
+            let fct = micros(row.exact(5)?);
+            let shown = [flow, label, src, dst, bytes, fct, row.text(6).into()];
             let place = slowest.partition_point(|(other, _)| *other >= slowdown);
             slowest.insert(place, (slowdown, shown));
             slowest.truncate(SHOWN);
@@ -260,14 +271,34 @@ fn flows(folder: &Path) -> Result<Flows, ReportError> {
         Ok(())
     })?;
     slowdowns.sort_by(f64::total_cmp);
-    Ok(Flows { slowdowns, slowest: slowest.into_iter().map(|(_, row)| row).collect(), largest })
+    let slowest = slowest.into_iter().map(|(_, row)| row).collect();
+    Ok(Flows { slowdowns, slowest, largest, labels })
 }
 
-fn throughput(folder: &Path, interval: f64) -> Result<BTreeMap<String, Curve>, ReportError> {
+/// Returns the numbers of flows with a throughput, whose labels are not known yet.
+fn measured(folder: &Path) -> Result<BTreeMap<String, String>, ReportError> {
+    let mut flows = BTreeMap::new();
+    rows_if_there(folder, "throughput.csv", ["flow"], |row| {
+        if !flows.contains_key(row.text(0)) {
+            flows.insert(row.text(0).to_owned(), String::new());
+        }
+        Ok(())
+    })?;
+    Ok(flows)
+}
+
+/// Reads the throughput of flows, by number and label.
+fn throughput(
+    folder: &Path,
+    interval: f64,
+    labels: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, Curve>, ReportError> {
     let columns = ["start_ns", "flow", "bits_per_second"];
     let mut curves: BTreeMap<String, Curve> = BTreeMap::new();
     rows_if_there(folder, "throughput.csv", columns, |row| {
-        let name = format!("flow {}", row.text(1));
+        let label = labels.get(row.text(1)).filter(|label| !label.is_empty());
+        let label = label.map(|label| format!(" ({label})")).unwrap_or_default();
+        let name = format!("flow {}{label}", row.text(1));
         curves.entry(name).or_default().push((row.number(0)?, row.number(2)?));
         Ok(())
     })?;

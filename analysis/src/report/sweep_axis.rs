@@ -44,7 +44,7 @@ impl SweepAxis {
 }
 
 /// Returns the last parts of a key, as few as no other key ends with. `kind` alone says little.
-fn short_key(key: &str, keys: &[String]) -> String {
+pub fn short_key(key: &str, keys: &[String]) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     for count in 1..parts.len() {
         let end = parts[parts.len() - count..].join(".");

@@ -37,18 +37,27 @@ pub fn span(Nanos(nanos): Nanos) -> String {
     scaled(nanos, &["ns", "us", "ms", "s"])
 }
 
-/// Microseconds in at most nine characters: `12.345`, from a tenth of a second on without decimals.
+/// Microseconds in at most nine characters: `12.345`, from a tenth of a second on without decimals, rounded half up.
 pub fn micros(Nanos(nanos): Nanos) -> String {
     if nanos < 100_000_000 {
         format!("{}.{:03}", nanos / 1000, nanos % 1000)
     } else {
-        (nanos / 1000).to_string()
+        half_up(nanos, 1000).to_string()
     }
 }
 
-/// A slowdown in at most eight characters: `8.1347`, from a thousand on without decimals.
+/// A slowdown in at most eight characters: `8.1347`, from a thousand on without decimals, rounded half up.
 pub fn ratio(slowdown: Slowdown) -> String {
-    if slowdown.0 < 10_000_000 { slowdown.to_string() } else { (slowdown.0 / 10_000).to_string() }
+    if slowdown.0 < 10_000_000 {
+        slowdown.to_string()
+    } else {
+        half_up(slowdown.0, 10_000).to_string()
+    }
+}
+
+/// A quotient, rounded half up.
+const fn half_up(number: u64, divisor: u64) -> u64 {
+    number / divisor + (number % divisor * 2 >= divisor) as u64
 }
 
 /// In the largest unit that leaves a whole part, rounded half up to three decimals.
@@ -96,6 +105,7 @@ mod tests {
     fn microseconds_and_thousands() {
         assert_eq!(micros(Nanos(20_000_001)), "20000.001");
         assert_eq!(micros(Nanos(123_456_789_012)), "123456789");
+        assert_eq!(span(Nanos(123_456_789_512)), "123.457 s");
         assert_eq!(ratio(Slowdown(9_999_999)), "999.9999");
         assert_eq!(ratio(Slowdown(10_000_000)), "1000");
         assert_eq!(count(0), "0");
@@ -116,7 +126,8 @@ mod tests {
         assert_eq!(micros(Nanos(0)), "0.000");
         assert_eq!(micros(Nanos(99_999_999)), "99999.999");
         assert_eq!(micros(Nanos(100_000_000)), "100000");
-        assert_eq!(micros(Nanos(100_000_999)), "100000");
+        assert_eq!([100_000_499, 100_000_500].map(|it| micros(Nanos(it))), ["100000", "100001"]);
+        assert_eq!([10_004_999, 10_005_000].map(|it| ratio(Slowdown(it))), ["1000", "1001"]);
         assert_eq!([span(Nanos(999)), span(Nanos(1000))], ["999 ns", "1 us"]);
         assert_eq!(span(Nanos(12_345_678_900_000)), "12345.679 s");
         assert_eq!([count(1000), count(12_345), count(123_456)], ["1,000", "12,345", "123,456"]);

@@ -267,9 +267,9 @@ fn sizes_that_differ_have_a_table() {
     insta::assert_snapshot!(table, @r"
     Slowdown by size
     size            flows  completed    mean     p50     p95     p99    max
-    up to 1 MB  1,234,567          4  2.0000  1.0000  2.5000  3.0000  12345
+    up to 1 MB  1,234,567          4  2.0000  1.0000  2.5000  3.0000  12346
     up to 3 MB  1,234,567          0       -       -       -       -      -
-    above 3 MB  1,234,567          7  2.0000  1.0000  2.5000  3.0000  12345
+    above 3 MB  1,234,567          7  2.0000  1.0000  2.5000  3.0000  12346
     ");
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json as value};
 use tests::command::{Finished, ScenarioFolder, finish, json, shipped, xoff};
+use tests::sweep::BASE;
 
 /// Runs a scenario that ships, in memory.
 fn run(folder: &ScenarioFolder, name: &str, more: &[&str]) {
@@ -30,7 +31,9 @@ fn a_run_equals_itself() {
     run(&folder, "a", &[]);
     run(&folder, "b", &["--format", "parquet", "--threads", "2"]);
     let text = compare(&folder, "a", "b", &[]).assert_code(0).stdout;
-    assert!(text.starts_with("A: a\nB: b\nequal: "), "{text}");
+    let version = env!("CARGO_PKG_VERSION");
+    let start = format!("equal: everything that A and B both have\nA: a, seed 1, xoff {version} ");
+    assert!(text.starts_with(&start) && !text.contains("builds of xoff differ"), "{text}");
     let answer = json(&compare(&folder, "a", "b", &["--json"]).assert_code(0).stdout);
     assert_eq!((&answer["equal"], &answer["first"]), (&true.into(), &Value::Null), "{answer:#}");
     let flows = &answer["flows"];
@@ -62,20 +65,39 @@ fn runs_that_differ_part_at_the_first_row_that_differs() {
     let instant = [&a, &b].map(|rows| rows[place][0].parse::<u64>().unwrap()).into_iter().min();
     assert_eq!(pauses["first"]["at_ns"].as_u64(), instant);
     let counts = [&a, &b].map(|rows| rows.iter().filter(|row| row[5] == "xoff").count());
-    assert_eq!(answer["pauses"]["all"]["pauses"], value!({ "a": counts[0], "b": counts[1] }));
+    let difference = i64::try_from(counts[1]).unwrap() - i64::try_from(counts[0]).unwrap();
+    let of_both = value!({ "a": counts[0], "b": counts[1], "b_minus_a": difference });
+    assert_eq!(answer["pauses"]["all"]["pauses"], of_both);
     let first = answer["first"]["at_ns"].as_u64().expect("an instant");
     assert!(instant.is_some_and(|instant| first <= instant), "{answer:#}");
 
     // As text, and in a report.
     let text = compare(&folder, "a", "b", &[]).assert_code(1).stdout;
-    for words in ["\ndifferent: from ", "switch.threshold.alpha", &line, "First difference: flow "]
-    {
+    for words in ["different: from ", "switch.threshold.alpha", &line, "First difference: flow "] {
         assert!(text.contains(words), "{words:?}: {text}");
     }
     let report = ["report", "a", "b", "--compare"];
     finish(xoff(report).current_dir(folder.path("."))).assert_code(0);
     let html = fs::read_to_string(folder.path("report.html")).expect("a report");
     assert!(html.contains("<h2>Comparison</h2>") && html.contains(&line), "{line}");
+    // All rows are in the page.
+    let html = html.replace("<wbr>", "");
+    let metrics = answer["summary"].as_array().expect("a list");
+    for metric in metrics {
+        let key = metric["key"].as_str().expect("a name");
+        assert!(html.contains(&format!("<td>{key}</td>")), "{key}");
+    }
+    assert!(metrics.len() > 20 && html.contains(&format!("<summary>{} more<", metrics.len() - 20)));
+    let extent = |metric: &Value| {
+        let [a, b] = ["a", "b"].map(|side| metric[side].as_f64().expect("a number"));
+        assert!((b - a - metric["b_minus_a"].as_f64().unwrap()).abs() < 1e-6, "{metric}");
+        (b - a).abs() / a.abs().max(b.abs())
+    };
+    assert!(metrics.iter().map(extent).is_sorted_by(|a, b| a >= &(b - 1e-6)), "{metrics:#?}");
+    let verdict = answer["verdict"].as_str().expect("a sentence");
+    assert!(text.starts_with(verdict) && html.contains(verdict), "{verdict}");
+    finish(xoff(["report", "a", "--only", "flows"]).current_dir(folder.path(".")))
+        .assert_refused(&["--tolerance and --only are for --compare"]);
     finish(xoff(["report", "a", "--compare"]).current_dir(folder.path(".")))
         .assert_refused(&["--compare is for two runs", "name two folders"]);
 }
@@ -106,11 +128,19 @@ fn a_run_equals_its_own_files_for_a_simulators_users_up_to_a_digit() {
     let answer = json(&compare(&folder, "a", "mix/fct.txt", &["--json"]).assert_code(1).stdout);
     let flows = &answer["flows"];
     let matched = flows["matched"].as_u64().expect("a number");
-    assert_eq!(flows["equal_starts"].as_u64(), Some(matched));
     assert_eq!(flows["equal_fcts"].as_u64(), Some(matched - 1), "{flows:#}");
-    assert_eq!(flows["fct_ns"]["max"], 1);
+    let difference = i64::try_from(time ^ 1).unwrap() - i64::try_from(time).unwrap();
+    assert_eq!(flows["first"]["b_minus_a_ns"], difference);
     assert_eq!(flows["first"]["b"]["flow"], 3);
     assert_eq!(answer["pauses"]["first"], Value::Null);
+
+    // Up to a tolerance that is no difference.
+    let close = compare(&folder, "a", "mix/fct.txt", &["--tolerance", "1ns"]).assert_code(0);
+    assert!(close.stdout.starts_with("equal up to 1 ns: everything"), "{}", close.stdout);
+    compare(&folder, "a", "mix/fct.txt", &["--tolerance", "999ps"]).assert_code(1);
+    compare(&folder, "a", "mix/fct.txt", &["--only", "pauses"]).assert_code(0);
+    compare(&folder, "a", "mix/fct.txt", &["--only", "metrics"])
+        .assert_refused(&["--only metrics leaves nothing to compare"]);
 
     // A pause less, of the file alone.
     let (_, rest) = pfc.split_once('\n').expect("it has lines");
@@ -170,4 +200,95 @@ fn a_run_equals_its_own_file_of_completed_flows() {
     run(&folder, "none", &["--format", "hpcc", "--set", "results.omit=[\"flows\"]"]);
     let text = compare(&folder, "none", "all/fct.txt", &[]).assert_code(1).stdout;
     assert!(text.contains("fct.txt: only B has it"), "{text}");
+}
+
+/// Flow 7 of one seed has nothing to do with flow 7 of another.
+#[test]
+fn runs_of_two_seeds_have_distributions() {
+    let folder = ScenarioFolder::new();
+    let base = folder.write("base.toml", BASE);
+    for seed in ["1", "2"] {
+        let (out, set) = (folder.path(seed), format!("seed={seed}"));
+        let run = ["run", &base, "--datapath", "memory", "--set", &set, "--out", &out];
+        finish(&mut xoff(run)).assert_code(0);
+    }
+    let only = ["--only", "flows", "--json"];
+    let answer = json(&compare(&folder, "1", "2", &only).assert_code(1).stdout);
+    let flows = &answer["flows"];
+    assert_eq!((&flows["matched"], &flows["fct_ns"]), (&0.into(), &Value::Null), "{flows:#}");
+    let verdict = answer["verdict"].as_str().expect("a sentence");
+    assert!(verdict.starts_with("different: the flows are not the same ("), "{verdict}");
+
+    // Percentiles are those of the tables, by nearest rank.
+    let class = &flows["sizes"][0];
+    assert_eq!((&class["from_bytes"], &class["to_bytes"]), (&64_000.into(), &64_000.into()));
+    let p99 = ["1", "2"].map(|seed| {
+        let rows = rows(&folder, &format!("{seed}/flows.csv"));
+        let column = rows[0].iter().position(|column| column == "fct_ns").expect("a column");
+        let mut times: Vec<i64> =
+            rows[1..].iter().map(|row| row[column].parse().unwrap()).collect();
+        times.sort_unstable();
+        times[(times.len() * 99).div_ceil(100) - 1]
+    });
+    let found = &class["fct_ns"]["p99"];
+    assert_eq!((&found["a"], &found["b"]), (&p99[0].into(), &p99[1].into()), "{found}");
+    assert_eq!(found["b_minus_a"], p99[1] - p99[0]);
+    let text = compare(&folder, "1", "2", &[]).assert_code(1).stdout;
+    for words in [
+        "The seeds are 1 and 2; ",
+        "  64,000 B  completed ",
+        "rows (+8): of flows that are not the same",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    assert!(!text.contains("take longer in B"), "{text}");
+}
+
+/// Runs of sweeps are called by the values of the axes, and belong together if these are equal.
+#[test]
+fn sweeps_are_compared_run_by_run() {
+    let folder = ScenarioFolder::new();
+    let sweep = |name: &str, alphas: &str, load: &str| {
+        let load = format!("load = {load}");
+        let base = BASE.replace("load = 0.2", &load).replace("4ms", "1ms");
+        folder.write(&format!("base-{name}.toml"), base);
+        let text = format!(
+            "scenario = \"base-{name}.toml\"\nseeds = 1\n[matrix]\n\
+             \"switch.threshold.alpha\" = [{alphas}]\n\"switch.buffer\" = [\"1MB\", \"4MB\"]\n"
+        );
+        let file = folder.write(&format!("{name}.toml"), text);
+        finish(&mut xoff(["sweep", &file, "--out", &folder.path(name)])).assert_code(0);
+    };
+    sweep("a", "\"1/8\", \"1\"", "0.2");
+    sweep("b", "\"1\", \"1/8\"", "0.2");
+    let text = compare(&folder, "a", "b", &[]).assert_code(0).stdout;
+    assert!(text.starts_with("equal: 4 runs"), "{text}");
+    assert!(text.contains("  alpha 1/8, buffer 4MB, seed 1"), "{text}");
+    let runs = fs::read_dir(folder.path("a/runs")).expect("runs").flatten();
+    let run = runs.map(|entry| entry.file_name().into_string().unwrap()).min().expect("a run");
+    let run = format!("a/runs/{run}");
+    let one = compare(&folder, &run, &run, &[]).assert_code(0).stdout;
+    assert!(one.contains(&format!("\nA: {run}, alpha 1")), "{one}");
+    finish(xoff(["report", &run]).current_dir(folder.path("."))).assert_code(0);
+    let html = fs::read_to_string(folder.path("report.html")).expect("a report");
+    assert!(html.contains("<h1>alpha 1"), "the run has its axes as its name");
+
+    sweep("c", "\"1\", \"1/2\"", "0.3");
+    let answer = json(&compare(&folder, "a", "c", &["--json"]).assert_code(1).stdout);
+    let runs = answer["runs"].as_array().expect("a list");
+    assert_eq!(runs.len(), 2, "{answer:#}");
+    assert!(runs.iter().all(|run| run["comparison"]["equal"] == false), "{answer:#}");
+    assert_eq!(answer["only"]["a"].as_array().map(Vec::len), Some(2), "{answer:#}");
+    let text = compare(&folder, "a", "c", &[]).assert_code(1).stdout;
+    assert!(
+        text.starts_with("different: 2 of 2 runs, 2 runs only in A, 2 runs only in B\n"),
+        "{text}"
+    );
+    compare(&folder, "a", &run, &[]).assert_refused(&[
+        "a is the folder of a sweep",
+        "the other side is not",
+        "alpha 1",
+    ]);
+    finish(xoff(["report", "a", "b", "--compare"]).current_dir(folder.path(".")))
+        .assert_refused(&["a is the folder of a sweep", "xoff compare"]);
 }

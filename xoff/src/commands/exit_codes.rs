@@ -38,7 +38,7 @@ fn codes(command: &str) -> Codes {
             ("130", "interrupted; the next call goes on"),
         ],
         "compare" => &[
-            ("0", "everything that both sides have is equal"),
+            ("0", "everything that both sides have is equal, up to --tolerance"),
             ("1", "it differs, or a flow is on one side only"),
             REFUSED,
         ],

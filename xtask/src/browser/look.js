@@ -1,6 +1,8 @@
 "use strict";
 {
   const figures = [...document.querySelectorAll("figure")];
+  // Rows for which there is no room are measured, too.
+  for (const details of document.querySelectorAll("details")) details.open = true;
   // Charts are drawn for two widths, of which the style shows one.
   const pictures = [...document.querySelectorAll("figure svg")].filter((svg) =>
     !svg.parentElement.closest("svg") && svg.getClientRects().length > 0);
@@ -39,6 +41,11 @@
       const isLegend = areas.every((area) => box.top > area.bottom);
       if (!isDrawn && !isLegend) faults.push(`${id}: a ${mark.getAttribute("class")} is not within its plot`);
     }
+  }
+  // Only pictures and tables may scroll: all other text wraps.
+  for (const element of document.querySelectorAll("h1, h2, h3, p, summary, figcaption, th, td")) {
+    measured += 1;
+    if (element.scrollWidth > element.clientWidth + 1) faults.push(`"${element.textContent.trim()}" is wider than its place`);
   }
   const data = JSON.parse(document.getElementById("data").textContent);
   const told = new Set([...data.charts, ...data.timelines].map((chart) => chart.id));
