@@ -103,7 +103,7 @@ pub use flows::{FlowsEntry, MAX_FLOWS};
 pub use frames::{Frames, TimeOfFrames};
 pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
-pub use hpcc::{Hpcc, HpccFabric};
+pub use hpcc::{Hpcc, HpccFabric, HpccLines};
 pub use incasts::{ManyIncasts, Senders};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{

@@ -41,9 +41,10 @@ impl<W: Wires> Engine<'_, W> {
     pub(super) fn start_flow(&mut self, flow: Flow) {
         self.classes |= 1 << flow.priority;
         let fabric = self.scenario.fabric();
+        let mut ports = None;
         let standalone = if let Some(order) = &mut self.parts[0].in_order {
             let host = self.partition.place(fabric.host_node(flow.source)).index;
-            order.add_flow(self.scenario, &flow, host);
+            ports = Some(order.add_flow(self.scenario, &flow, host));
             order.standalone(self.scenario, &flow)
         } else {
             let (request, responder) = queue_pairs::queue_pair(self.scenario, &flow);
@@ -59,6 +60,7 @@ impl<W: Wires> Engine<'_, W> {
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
             standalone,
+            ports,
         });
         if self.scenario.results.port_queues {
             let path = self.path_of(&flow);

@@ -11,9 +11,12 @@
 //!
 //! Hosts are those of HPCC's simulator ([`host_agent::ns3`]).
 
+#[cfg(test)]
+mod conweave_tests;
 mod draws;
 mod host;
 mod mrg32k3a;
+mod pauses;
 mod queue;
 mod routes;
 mod samples;
@@ -25,7 +28,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
-use host_agent::ns3::{Flow, Paths, Schedule, Settings, Timer};
+use host_agent::ns3::{Flow, Paths, Ports, Schedule, Settings, Timer};
 use results::{DESTINATION_PORT, FIRST_SOURCE_PORT};
 use scenario::{Ecmp, Numbers, Order, Scenario, flow_routes};
 use topology::{HostId, WireId};
@@ -34,6 +37,7 @@ use units::{Nanos, Picos};
 use super::part::{Opening, Part, Window};
 use crate::datapath::{DatapathError, Wires};
 use draws::Draws;
+use pauses::Pauses;
 use queue::Event;
 pub use queue::{Queue, What};
 use routes::Routes;
@@ -65,8 +69,12 @@ pub struct InOrder {
     routes: Routes,
     /// True if the routes are used; otherwise switches use their own.
     routes_packets: bool,
+    /// Ends of pauses.
+    pauses: Pauses,
     /// Number of earlier flows of each pair of hosts.
     flows: BTreeMap<(HostId, HostId), u16>,
+    /// Number of earlier flows from each host and to it.
+    flows_of_hosts: BTreeMap<HostId, [u16; 2]>,
     /// Source and destination port of each flow under way.
     under_way: BTreeMap<u32, [u16; 2]>,
     payload: u64,
@@ -88,10 +96,12 @@ impl InOrder {
             starts: VecDeque::new(),
             next_start: Some(first),
             announced: VecDeque::new(),
-            draws: (scenario.numbers == Numbers::Mrg32k3a).then(|| Draws::new(scenario)),
+            draws: (scenario.numbers != Numbers::Seed).then(|| Draws::new(scenario)),
             routes: Routes::new(scenario),
             routes_packets: scenario.switch.ecmp == Ecmp::Murmur3,
+            pauses: Pauses::new(scenario),
             flows: BTreeMap::new(),
+            flows_of_hosts: BTreeMap::new(),
             under_way: BTreeMap::new(),
             payload: scenario.host.payload.0,
         }))
@@ -107,14 +117,29 @@ impl InOrder {
         self.queue.on_their_way()
     }
 
-    /// Adds a flow. Flows come in the order of their starts, all of an instant before it.
-    pub fn add_flow(&mut self, scenario: &Scenario, flow: &workload::Flow, host: u32) {
-        let pair = [flow.source, flow.destination];
+    /// Source and destination port of the next flow in the order of starts.
+    fn ports_of(&mut self, scenario: &Scenario, flow: &workload::Flow) -> [u16; 2] {
+        let take = |number: &mut u16| {
+            *number = number.wrapping_add(1);
+            number.wrapping_sub(1)
+        };
+        if self.settings.ports == Ports::Hosts {
+            let [from, _] = self.flows_of_hosts.entry(flow.source).or_default();
+            let source = FIRST_SOURCE_PORT.wrapping_add(take(from));
+            let [_, to] = self.flows_of_hosts.entry(flow.destination).or_default();
+            return [source, DESTINATION_PORT.wrapping_add(take(to))];
+        }
         let number = self.flows.entry((flow.source, flow.destination)).or_default();
-        let source_port = FIRST_SOURCE_PORT.wrapping_add(*number);
-        *number = number.wrapping_add(1);
         let ports = scenario.results.hpcc.as_ref().map(|hpcc| &hpcc.destination_ports);
         let port = ports.and_then(|ports| ports.get(&*flow.label));
+        [FIRST_SOURCE_PORT.wrapping_add(take(number)), port.copied().unwrap_or(DESTINATION_PORT)]
+    }
+
+    /// Adds a flow. Flows come in the order of their starts, all of an instant before it. Returns its source and
+    /// destination port.
+    pub fn add_flow(&mut self, scenario: &Scenario, flow: &workload::Flow, host: u32) -> [u16; 2] {
+        let pair = [flow.source, flow.destination];
+        let ports = self.ports_of(scenario, flow);
         let (rtt, window) = match self.settings.paths {
             Paths::Longest => self.routes.longest,
             Paths::Own => {
@@ -126,18 +151,19 @@ impl InOrder {
             flow: flow.id,
             qp: flow_routes::queue_pair(flow.id),
             destination: FIRST_HOST_ADDRESS + flow.destination.0,
-            source_port,
-            destination_port: port.copied().unwrap_or(DESTINATION_PORT),
+            source_port: ports[0],
+            destination_port: ports[1],
             priority: Priority::new(flow.priority),
             bytes: flow.bytes.0,
             window: if self.settings.window { window } else { 0 },
             base_rtt: Nanos(rtt),
         };
-        self.under_way.insert(flow.id, [request.source_port, request.destination_port]);
+        self.under_way.insert(flow.id, ports);
         self.starts.push_back(Start { at: flow.start, host, flow: request });
         if let Some(serial) = self.next_start.take() {
             self.queue.insert_as(serial, flow.start, host, What::Starts);
         }
+        ports
     }
 
     /// The simulator's completion time of a flow alone on its path, if the scenario asks for it.
@@ -197,6 +223,14 @@ impl Schedule for HostQueue<'_> {
     #[inline]
     fn schedule(&mut self, at: Nanos, timer: Timer) {
         self.queue.insert(Picos::from_nanos(at), self.node, What::Timer(timer));
+    }
+
+    fn reserve(&mut self) -> u64 {
+        self.queue.reserve()
+    }
+
+    fn schedule_as(&mut self, place: u64, at: Nanos, timer: Timer) {
+        self.queue.insert_as(place, Picos::from_nanos(at), self.node, What::Timer(timer));
     }
 }
 

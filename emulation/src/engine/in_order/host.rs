@@ -64,9 +64,12 @@ impl HostNode {
                 let arrival = Arrival::new(now, 0, frame, length);
                 self.arrive_in_order(core, order, node, arrival)?
             }
-            What::SwitchTimers | What::Starts | What::Announced | What::Begins => {
-                unreachable!("not an event of a host")
-            }
+            What::SwitchTimers
+            | What::PauseEnd { .. }
+            | What::OwnPauseEnd { .. }
+            | What::Starts
+            | What::Announced
+            | What::Begins => unreachable!("not an event of a host"),
         };
         while let Some(event) = self.simulated_mut().poll_event() {
             debug_assert!(!matches!(event, HostEvent::FlowDelivered { .. }));
@@ -108,7 +111,8 @@ impl HostNode {
                 reaction
             }
             HostArrival::HopControl(HopControl::Classes(pauses)) => {
-                self.simulated_mut().handle_pauses(now, pauses)
+                let queue = &mut HostQueue { queue: &mut order.queue, node };
+                self.simulated_mut().handle_pauses(now, pauses, queue)
             }
             HostArrival::Packet(Packet::Tcp(_))
             | HostArrival::HopControl(_)

@@ -1,6 +1,8 @@
 //! A switch under the driver.
 
 use fabric_core::arrival::Outcome;
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::RocePacket;
 use host_agent::ns3::{Control, Hop};
@@ -36,12 +38,21 @@ impl SwitchNode {
                 self.arrive_in_order(core, order, node, Arrival::new(now, port, frame, length))?;
             }
             What::SwitchTimers => self.run_timers(core, order, (now, node)),
+            What::PauseEnd { port, .. } => {
+                if order.pauses.ends(event) {
+                    self.look(core, order, (now, node), port);
+                }
+            }
+            What::OwnPauseEnd { port, class, pause } => {
+                let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+                self.switch.end_pause(now, port, Priority::new(class), pause, &mut observer);
+            }
             What::Timer(_) | What::Starts | What::Announced | What::Begins => {
                 unreachable!("not an event of a switch")
             }
         }
         let due = self.switch.next_deadline().unwrap_or(Picos::MAX);
-        if due < self.timers_at {
+        if due < self.timers_at && order.pauses.last_until_frames() {
             self.timers_at = due;
             order.queue.insert(due, node, What::SwitchTimers);
         }
@@ -103,6 +114,10 @@ impl SwitchNode {
             Ok(done?.then_some(()))
         })?;
         order.skip(core.orders.len());
+        order.pauses.note_sent(&mut order.queue, (now, node, port), &core.orders);
+        if let Outcome::ControlReceived(HopControl::Classes(pauses)) = &outcome {
+            order.pauses.note_received(&mut order.queue, (now, node, port), pauses);
+        }
         let packet = (frame, crossing.length);
         let Outcome::Queued(queued) = outcome else {
             if let Some(port) = self.take_unqueued(core, (now, port), packet, &outcome) {

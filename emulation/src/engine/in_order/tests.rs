@@ -159,6 +159,7 @@ fn anything() -> fabric_core::wire::RocePacket {
         payload: 1000,
         lengths,
         ack_queue: Priority::new(3),
+        pause: None,
     };
     let mut host = host_agent::ns3::Host::new(Settings::default(), link);
     host.start(Nanos(0), flow);

@@ -97,8 +97,7 @@ fn classes(orders: &[Order]) -> [Vec<u8>; 2] {
 fn each_packet_above_the_threshold_pauses_and_the_first_departure_below_it_resumes() {
     let tables = switch(20_000, 90_000);
     let [none, paused] = [[vec![], vec![]], [vec![CLASS], vec![]]];
-    let arrivals: Vec<_> =
-        (0..6).map(|_| arrive(&tables, CLASS, FRAME).unwrap()).collect();
+    let arrivals: Vec<_> = (0..6).map(|_| arrive(&tables, CLASS, FRAME).unwrap()).collect();
     assert_eq!(arrivals[..3], [none.clone(), none.clone(), none.clone()]);
     assert_eq!(arrivals[3..], [paused.clone(), paused.clone(), paused]);
     assert_eq!(tables.queue(1, CLASS).pauses.load(), 3, "each PAUSE has a number");
