@@ -23,6 +23,7 @@ mod samples;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -30,7 +31,7 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use host_agent::ns3::{Flow, Paths, Ports, Schedule, Settings, Timer};
 use results::{DESTINATION_PORT, FIRST_SOURCE_PORT};
-use scenario::{Ecmp, Numbers, Order, Scenario, flow_routes};
+use scenario::{Ecmp, Numbers, Order, Scenario, Scheme, flow_routes};
 use topology::{HostId, WireId};
 use units::{Nanos, Picos};
 
@@ -42,6 +43,7 @@ use queue::Event;
 pub use queue::{Queue, What};
 use routes::Routes;
 use samples::Samples;
+use turns::Turns;
 
 /// A flow that starts, and its host by its index in the part.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +73,8 @@ pub struct InOrder {
     routes_packets: bool,
     /// Ends of pauses.
     pauses: Pauses,
+    /// Turns of PFC frames, if they wait behind control packets.
+    turns: Option<Turns>,
     /// Number of earlier flows of each pair of hosts.
     flows: BTreeMap<(HostId, HostId), u16>,
     /// Number of earlier flows from each host and to it.
@@ -100,6 +104,7 @@ impl InOrder {
             routes: Routes::new(scenario),
             routes_packets: scenario.switch.ecmp == Ecmp::Murmur3,
             pauses: Pauses::new(scenario),
+            turns: matches!(scenario.switch.scheme, Scheme::ServicePools(_)).then(Turns::default),
             flows: BTreeMap::new(),
             flows_of_hosts: BTreeMap::new(),
             under_way: BTreeMap::new(),

@@ -89,7 +89,7 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
         ),
         ("[switch]\nheadroom = { kind = \"sih\" }\n", "PFC on service pools with other rules"),
         (
-            "[switch]\nbuffer = \"70kB\"\nheadroom = { kind = \"sih\", bandwidth_delays = 1 }\n",
+            "[switch]\nbuffer = \"60kB\"\nheadroom = { kind = \"sih\", bandwidth_delays = 1 }\n",
             "switch `s0` sets aside",
         ),
         ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),

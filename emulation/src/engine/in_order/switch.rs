@@ -115,6 +115,15 @@ impl SwitchNode {
         })?;
         order.skip(core.orders.len());
         order.pauses.note_sent(&mut order.queue, (now, node, port), &core.orders);
+        if let Some(turns) = &mut order.turns {
+            turns.frames_join((node, port), core.orders.len());
+            if let Outcome::Queued(queued) = &outcome
+                && queued.queue == QueueId::CONTROL
+            {
+                let egress = u16::try_from(queued.egress_port).expect("a port of the switch");
+                turns.packet_joins((node, egress));
+            }
+        }
         if let Outcome::ControlReceived(HopControl::Classes(pauses)) = &outcome {
             order.pauses.note_received(&mut order.queue, (now, node, port), pauses);
         }
@@ -147,7 +156,11 @@ impl SwitchNode {
         if self.out_of(port).busy_until > now {
             return;
         }
-        if let Some(control) = self.switch.poll_control(now, port) {
+        let is_packets = order.turns.as_ref().is_some_and(|it| it.is_packets((node, port)));
+        if !is_packets && let Some(control) = self.switch.poll_control(now, port) {
+            if let Some(turns) = &mut order.turns {
+                turns.frame_leaves((node, port));
+            }
             let frame = match control {
                 ControlTransmission::Built(frame) => frame,
                 ControlTransmission::HopControl { source, control } => {
@@ -162,6 +175,9 @@ impl SwitchNode {
         let sent = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
         let Some(Transmission { frame, length, queue, mark, .. }) = sent else { return };
+        if let Some(turns) = order.turns.as_mut().filter(|_| queue == QueueId::CONTROL) {
+            turns.packet_leaves((node, port));
+        }
         if mark {
             core.frames.mark(frame);
         }
@@ -179,6 +195,9 @@ impl SwitchNode {
             self.take_discarded(core, now);
             while let Some(woken) = self.switch.poll_woken() {
                 order.skip(1);
+                if let Some(turns) = &mut order.turns {
+                    turns.frames_join((node, woken), 1);
+                }
                 self.look(core, order, (now, node), woken);
             }
         }
