@@ -86,7 +86,7 @@ pub enum NextHops {
 /// Time of a pause in `ConWeave`'s simulator, unless its config has another.
 const CONWEAVE_PAUSE: Picos = Picos(5_000_000);
 
-/// Seeds of MRG32k3a: above zero and below its smaller modulus.
+/// Seeds of `MRG32k3a`: above zero and below its smaller modulus.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {

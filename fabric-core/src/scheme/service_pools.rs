@@ -79,7 +79,7 @@ impl PoolsLine {
     /// Bytes that the ingress pool of a class has left; negative if headroom is in use.
     #[inline(always)]
     fn ingress_left(&self, class: Priority) -> i64 {
-        self.ingress_bytes.load() as i64 - self.used(class).load() as i64
+        self.ingress_bytes.load().cast_signed() - self.used(class).load().cast_signed()
     }
 }
 
@@ -92,7 +92,8 @@ pub fn pools<T: Tables>(tables: &T) -> Option<&PoolsLine> {
 /// Bytes of a queue beyond those that call for no PAUSE; negative if there are fewer.
 #[inline(always)]
 fn beyond_free<T>(at: &Ingress<'_, T>, pools: &PoolsLine) -> i64 {
-    at.queue.held_bytes() as i64 - (FRAMES_WITHOUT_PAUSE * pools.frame_bytes.load()) as i64
+    at.queue.held_bytes().cast_signed()
+        - (FRAMES_WITHOUT_PAUSE * pools.frame_bytes.load()).cast_signed()
 }
 
 /// Compares `bytes` of a queue with alpha times `left` bytes of a pool.
@@ -115,7 +116,7 @@ fn pauses<T>(at: &Ingress<'_, T>, pools: &PoolsLine, arriving: &Ingress<'_, T>) 
 /// True if a paused queue resumes.
 #[inline(always)]
 fn resumes<T>(at: &Ingress<'_, T>, pools: &PoolsLine) -> bool {
-    let beyond = beyond_free(at, pools) + at.config.xon_offset_bytes as i64;
+    let beyond = beyond_free(at, pools) + at.config.xon_offset_bytes.cast_signed();
     at.queue.off.load() != 0
         && at.queue.headroom_bytes.load() == 0
         && compare(at, beyond, pools.ingress_left(at.priority)).is_lt()
@@ -154,7 +155,7 @@ impl Scheme for ServicePools {
         if left < 0 && !fits && !is_first {
             return Err(DropReason::HeadroomExhausted);
         }
-        Ok(if left < length as i64 { Pool::Headroom } else { Pool::Shared })
+        Ok(if left < length.cast_signed() { Pool::Headroom } else { Pool::Shared })
     }
 
     #[inline(always)]

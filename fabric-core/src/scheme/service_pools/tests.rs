@@ -16,6 +16,8 @@ const FRAME: u64 = 1048;
 const CLASSES: u8 = 0b1110;
 /// The class of most packets.
 const CLASS: u8 = 3;
+/// No PAUSE and no RESUME.
+const NOTHING: [Vec<u8>; 2] = [Vec::new(), Vec::new()];
 
 /// A switch with pools of these sizes at ingress and egress, and 3000 B of headroom at each port.
 fn switch(ingress: u64, egress: u64) -> OwnedTables {
@@ -116,7 +118,7 @@ fn between_the_thresholds_nothing_happens() {
         let [paused, _] = arrive(&tables, CLASS, FRAME).unwrap();
         assert_eq!(paused.is_empty(), frames < 4);
     }
-    assert_eq!(leave(&tables, CLASS, FRAME), [vec![], vec![]]);
+    assert_eq!(leave(&tables, CLASS, FRAME), NOTHING);
     assert_eq!(leave(&tables, CLASS, FRAME), [vec![], vec![CLASS]]);
 }
 
@@ -125,7 +127,7 @@ fn a_pause_that_has_ended_by_itself_is_not_resumed() {
     let tables = switch(20_000, 90_000);
     (0..4).for_each(|_| drop(arrive(&tables, CLASS, FRAME)));
     tables.queue(1, CLASS).off.store(0);
-    assert_eq!(leave(&tables, CLASS, FRAME), [vec![], vec![]]);
+    assert_eq!(leave(&tables, CLASS, FRAME), NOTHING);
 }
 
 /// Class 2 holds three frames. Class 3 then takes the pool that both share, so that a packet of class 3 pauses class 2, too.
@@ -137,9 +139,9 @@ fn a_packet_tests_all_classes_of_its_port() {
     assert_eq!(arrive(&tables, CLASS, FRAME), Ok([vec![2], vec![]]));
     // Class 1 has a pool of its own, in which class 2 counts with all that is left.
     assert_eq!(arrive(&tables, 1, FRAME), Ok([vec![], vec![]]));
-    assert_eq!(leave(&tables, 1, FRAME), [vec![], vec![]]);
+    assert_eq!(leave(&tables, 1, FRAME), NOTHING);
     // The frame of class 3 leaves: 16,856 is left. Class 2 hears of it with the next packet only.
-    assert_eq!(leave(&tables, CLASS, FRAME), [vec![], vec![]]);
+    assert_eq!(leave(&tables, CLASS, FRAME), NOTHING);
     assert_eq!(arrive(&tables, 1, 60), Ok([vec![], vec![2]]));
 }
 
@@ -187,10 +189,14 @@ fn an_egress_queue_may_hold_what_its_pool_has_left() {
 fn an_empty_switch_has_empty_pools() {
     let tables = switch(6000, 90_000);
     let lengths = [60, 1048, 548, 1048, 1048, 49, 1048];
-    lengths.iter().for_each(|length| drop(arrive(&tables, CLASS, *length)));
+    for length in lengths {
+        arrive(&tables, CLASS, length).expect("there is room");
+    }
     let held: u64 = tables.egress(0, CLASS).bytes.load();
-    assert_eq!(held, lengths.iter().sum());
-    lengths.iter().for_each(|length| drop(leave(&tables, CLASS, *length)));
+    assert_eq!(held, lengths.iter().sum::<u64>());
+    for length in lengths {
+        leave(&tables, CLASS, length);
+    }
     let pools = pools(&tables).unwrap();
     let used = [&pools.ingress_used, &pools.second_ingress_used, &pools.egress_used];
     assert_eq!(used.map(Cell64::load), [0; 3]);
