@@ -93,7 +93,7 @@ impl SourcePorts {
     }
 }
 
-/// What is known about a flow from its start on.
+/// A flow that has started: its ports, and its time alone.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     source_port: u16,
