@@ -6,7 +6,7 @@ use results::{HpccNode, HpccOptions, QueueSampling};
 use topology::{Fabric, NodeKind};
 use units::{BitsPerSecond, Nanos, Picos};
 
-use scenario::{Hpcc, Scenario, Shape};
+use scenario::{Hpcc, HpccLines, Scenario, Shape};
 use workload::Flow;
 
 /// The settings of the HPCC simulator's files, if the scenario asks for them.
@@ -20,6 +20,8 @@ pub fn hpcc_options(scenario: &Scenario) -> Option<HpccOptions> {
         destination_ports: hpcc.destination_ports.clone(),
         time_offset: hpcc.time_offset.to_nanos(),
         sampling: queue_sampling(scenario)?,
+        hosts_by_id: hpcc.lines == HpccLines::Conweave,
+        every_pause: hpcc.lines == HpccLines::Conweave,
     })
 }
 

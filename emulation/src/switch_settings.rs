@@ -41,7 +41,7 @@ pub fn policy(scenario: &Scenario) -> Policy {
     };
     let marking = match &scenario.switch.ecn {
         // The driver of the switches decides, in the order of all their events.
-        _ if scenario.numbers == Numbers::Mrg32k3a => MarkingScheme::Off,
+        _ if scenario.numbers != Numbers::Seed => MarkingScheme::Off,
         None => MarkingScheme::Off,
         Some(ecn) => match ecn.mark_at {
             MarkAt::Enqueue => MarkingScheme::AtEnqueue,
@@ -228,7 +228,11 @@ pub fn configure(
         queues: queues(scenario),
         lossless_classes: settings.lossless.0,
         ecn_classes: ecn.map_or(0, |ecn| ecn.priorities().0),
-        pause_quanta: settings.pause_quanta,
+        pause_quanta: match settings.pause_lasts {
+            // One quantum is the whole pause.
+            PauseLasts::Time(_) => 1,
+            PauseLasts::Quanta | PauseLasts::UntilResume => settings.pause_quanta,
+        },
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
         splits_packets: u8::from(settings.private_fill == PrivateFill::Bytes),
@@ -252,6 +256,7 @@ pub fn configure(
                 quantum: match settings.pause_lasts {
                     PauseLasts::Quanta => quantum_duration(wire.rate, 1),
                     PauseLasts::UntilResume => Picos(ENDLESS.0 / u64::from(settings.pause_quanta)),
+                    PauseLasts::Time(time) => time,
                 },
                 address: mac_address(fabric, wire.from, wire.from_port),
                 peer_address: mac_address(fabric, wire.to, wire.to_port),
@@ -283,7 +288,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
                 PauseLasts::Quanta => {
                     settings.pause_refresh.period(settings.pause_quanta, wire.rate)
                 }
-                PauseLasts::UntilResume => ENDLESS,
+                PauseLasts::UntilResume | PauseLasts::Time(_) => ENDLESS,
             },
             headroom,
         }
@@ -296,7 +301,7 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
         ports: ports.map(port).collect(),
         frames: scenario.link_frames(),
         measures_links: measures_links(scenario),
-        sends_superseded: settings.pause_lasts == PauseLasts::UntilResume,
+        sends_superseded: settings.pause_lasts != PauseLasts::Quanta,
         device_queue: settings.device_queue.map(|packets| packets as usize),
         watchdog: settings.watchdog.map(|watchdog| {
             let Watchdog { detection_time, restoration_time, poll_interval, .. } = watchdog;

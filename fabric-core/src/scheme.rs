@@ -48,6 +48,7 @@ macro_rules! schemes {
                 6 = gfc::Gfc,
                 7 = ofc::Ofc,
                 8 = pfc_reached::PfcReached,
+                9 = service_pools::ServicePools,
             ]
             $($others)*
         }
@@ -71,6 +72,7 @@ pub mod pfc_reached;
 #[cfg(test)]
 mod refused;
 mod selected;
+pub mod service_pools;
 pub mod spfc;
 pub mod state;
 pub mod victims;

@@ -56,6 +56,7 @@ pub fn seeds() -> Seeds {
         of(CONWEAVE, "conweave"),
         of([&irn, CONWEAVE[1], CONWEAVE[2]], "conweave"),
         of([CONFIG, TOPOLOGY, FLOWS], "hpcc-without-dialect"),
+        of(CONWEAVE, "conweave-without-dialect"),
         of(DATACENTER, "ns3-datacenter"),
         of(DATACENTER, "ns3-datacenter delayWien=true"),
         of(DATACENTER, "ns3-datacenter algorithm=8 windowCheck=true"),
@@ -119,10 +120,11 @@ fn simulator(text: &str) -> Option<(Simulator, Arguments, bool)> {
     let name = words.next();
     let simulator = match name.as_deref() {
         None | Some("hpcc" | "hpcc-without-dialect") => Simulator::Hpcc,
-        Some("conweave") => Simulator::ConWeave,
+        Some("conweave" | "conweave-without-dialect") => Simulator::ConWeave,
         Some("ns3-datacenter") => Simulator::Ns3Datacenter,
         Some(_) => return None,
     };
     let arguments = Arguments::parse(simulator, &words.collect::<Vec<_>>()).ok()?;
-    Some((simulator, arguments, name.as_deref() == Some("hpcc-without-dialect")))
+    let own_rules = name.is_some_and(|name| name.ends_with("-without-dialect"));
+    Some((simulator, arguments, own_rules))
 }

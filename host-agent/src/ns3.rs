@@ -1,5 +1,7 @@
 //! A host of HPCC's simulator (ns-3, alibaba-edu/High-Precision-Congestion-Control): its NIC, its queue pairs and its
-//! congestion control, with its rules for equal instants and its arithmetic.
+//! congestion control, with its rules for equal instants and its arithmetic. [`Settings::conweave`] has the differences of
+//! `ConWeave`'s simulator (conweave-project/conweave-ns3), which are written from its source; no run of it has been
+//! compared.
 //!
 //! Rates and gaps follow from IEEE doubles, as there, so that results are the simulator's to the nanosecond. This is the
 //! only module of this crate with floats. No other host uses it; [`time`] is also the time of frames with
@@ -24,7 +26,7 @@ pub mod time;
 pub use congestion::hpcc::Hop;
 pub use host::{Host, HostLink, Reaction};
 pub use queue_pair::Flow;
-pub use settings::{Control, Paths, Settings};
+pub use settings::{Control, List, Paths, Ports, Settings, Wake};
 
 use units::Nanos;
 
@@ -33,7 +35,7 @@ use units::Nanos;
 pub struct Timer {
     /// Purpose of the timer.
     pub purpose: Purpose,
-    /// Queue pair of the timer; 0 for [`Purpose::Wake`].
+    /// Queue pair of the timer; 0 for [`Purpose::Wake`], and the class for [`Purpose::PauseEnd`].
     pub qp: u32,
     /// Number of the timer: a later timer of this purpose cancels an earlier one.
     pub number: u32,
@@ -50,10 +52,20 @@ pub enum Purpose {
     Decrease,
     /// DCQCN raises the rate.
     Increase,
+    /// Nothing was acknowledged or sent for too long.
+    Timeout,
+    /// The pause of a class ends by itself.
+    PauseEnd,
 }
 
 /// Queue of events of a host's driver.
 pub trait Schedule {
     /// Adds a timer behind all events of its instant.
     fn schedule(&mut self, at: Nanos, timer: Timer);
+
+    /// Takes a place in the order of insertion, for a timer that is added later.
+    fn reserve(&mut self) -> u64;
+
+    /// Adds a timer at a place that was reserved.
+    fn schedule_as(&mut self, place: u64, at: Nanos, timer: Timer);
 }

@@ -71,7 +71,7 @@ pub fn import(
 ) -> Result<Imported, ScenarioError> {
     let config_path = config_file(path)?;
     let source = Source::read(&config_path, "config file")?;
-    let config = Config::parse(simulator, arguments, source, options)?;
+    let mut config = Config::parse(simulator, arguments, source, options)?;
     let named = |key| {
         let word = config.word(key)?;
         let found = find(&config_path, word.text);
@@ -85,6 +85,7 @@ pub fn import(
     let traits = simulator.traits();
     let topology = Topology::parse(&named("TOPOLOGY_FILE")?, traits)?;
     let flows = Flows::parse(&named("FLOW_FILE")?, &topology, traits)?;
+    config.settle_dialect(&topology)?;
     join(&config, &topology, &flows, stem)
 }
 
@@ -99,9 +100,10 @@ pub fn import_texts(
     options: Options,
 ) -> Result<Imported, ScenarioError> {
     let traits = simulator.traits();
-    let config = Config::parse(simulator, arguments, config, options)?;
+    let mut config = Config::parse(simulator, arguments, config, options)?;
     let topology = Topology::parse(topology, traits)?;
     let flows = Flows::parse(flows, &topology, traits)?;
+    config.settle_dialect(&topology)?;
     join(&config, &topology, &flows, stem)
 }
 

@@ -56,6 +56,10 @@ pub struct HpccOptions {
     pub time_offset: Nanos,
     /// Sampling of queues for `qlen.txt`.
     pub sampling: QueueSampling,
+    /// True if `fct.txt` names hosts by their ids; otherwise by their addresses.
+    pub hosts_by_id: bool,
+    /// True if `pfc.txt` has each PFC frame; otherwise only those that begin or end a pause.
+    pub every_pause: bool,
 }
 
 /// A flow that begins.
@@ -71,6 +75,8 @@ pub struct FlowStart<'a> {
     pub dst: &'a str,
     /// Value of `standalone_fct`, if it is not `ideal_ns`.
     pub standalone: Option<Nanos>,
+    /// Source and destination port, if they do not follow from pairs of hosts and labels.
+    pub ports: Option<[u16; 2]>,
 }
 
 /// Source ports of flows, which count up for each pair of hosts in the order of the flows' numbers.
@@ -87,6 +93,15 @@ impl SourcePorts {
     }
 }
 
+/// A flow that has started: its ports, and its time alone.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    source_port: u16,
+    /// `None` if it is the port of the flow's label.
+    destination_port: Option<u16>,
+    standalone: Option<Nanos>,
+}
+
 /// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
 /// and the flows under way.
 pub struct HpccFiles {
@@ -98,8 +113,10 @@ pub struct HpccFiles {
     time_offset: Nanos,
     dumps: Dumps,
     source_ports: SourcePorts,
-    /// Source ports of flows under way, and their [`FlowStart::standalone`].
-    under_way: BTreeMap<u32, (u16, Option<Nanos>)>,
+    /// Flows under way.
+    under_way: BTreeMap<u32, UnderWay>,
+    hosts_by_id: bool,
+    every_pause: bool,
     /// Ends of pauses, by (node, port, priority).
     paused: BTreeMap<(u32, u16, u8), Nanos>,
 }
@@ -112,7 +129,15 @@ impl HpccFiles {
     pub fn create(staging: &Staging, options: HpccOptions) -> Result<Self, ResultsError> {
         let open = |name| Ok(TextFile::new(staging.create(name)?, &staging.path(name)));
         let [fct, pfc, qlen] = Self::FILES.map(open);
-        let HpccOptions { nodes, switches, destination_ports, time_offset, sampling } = options;
+        let HpccOptions {
+            nodes,
+            switches,
+            destination_ports,
+            time_offset,
+            sampling,
+            hosts_by_id,
+            every_pause,
+        } = options;
         let switches: Vec<&HpccNode> = switches.iter().map(|name| &nodes[name]).collect();
         let dumps = Dumps::new(&switches, sampling, time_offset);
         Ok(Self {
@@ -125,31 +150,44 @@ impl HpccFiles {
             dumps,
             source_ports: SourcePorts::default(),
             under_way: BTreeMap::new(),
+            hosts_by_id,
+            every_pause,
             paused: BTreeMap::new(),
         })
     }
 
-    /// Gives a flow its source port.
+    /// Gives a flow its ports.
     pub fn flow_started(&mut self, start: &FlowStart) {
         let pair = (self.nodes[start.src].id, self.nodes[start.dst].id);
-        let port = self.source_ports.next(pair);
-        self.under_way.insert(start.flow, (port, start.standalone));
+        let of_pair = self.source_ports.next(pair);
+        let flow = UnderWay {
+            source_port: start.ports.map_or(of_pair, |[source, _]| source),
+            destination_port: start.ports.map(|[_, destination]| destination),
+            standalone: start.standalone,
+        };
+        self.under_way.insert(start.flow, flow);
     }
 
     /// Adds a flow, if it has completed.
     pub fn flow(&mut self, row: &FlowRow) -> Result<(), ResultsError> {
-        let (source_port, standalone) =
-            self.under_way.remove(&row.flow).unwrap_or((FIRST_SOURCE_PORT, None));
+        let unknown =
+            UnderWay { source_port: FIRST_SOURCE_PORT, destination_port: None, standalone: None };
+        let UnderWay { source_port, destination_port, standalone } =
+            self.under_way.remove(&row.flow).unwrap_or(unknown);
+        let destination_port = destination_port.unwrap_or_else(|| {
+            self.destination_ports.get(row.label).copied().unwrap_or(DESTINATION_PORT)
+        });
         let Some(fct) = row.fct else { return Ok(()) };
-        let address = |name| address(self.nodes[name].id);
-        let (source, destination) = (address(row.src), address(row.dst));
-        let destination_port =
-            self.destination_ports.get(row.label).copied().unwrap_or(DESTINATION_PORT);
+        let host = |name| {
+            let id = self.nodes[name].id;
+            if self.hosts_by_id { id.to_string() } else { format!("{:08x}", address(id)) }
+        };
+        let (source, destination) = (host(row.src), host(row.dst));
         let (bytes, start) = (row.bytes.0, row.start.0 + self.time_offset.0);
         self.fct.write(|out| {
             writeln!(
                 out,
-                "{source:08x} {destination:08x} {source_port} {destination_port} {bytes} {start} \
+                "{source} {destination} {source_port} {destination_port} {bytes} {start} \
                  {} {}",
                 fct.0,
                 standalone.unwrap_or(row.ideal).0
@@ -158,14 +196,14 @@ impl HpccFiles {
     }
 
     /// Adds a class of a PFC frame that reached the sender that it is about, if it stops the port or
-    /// lets it go on: the simulator has no PAUSE that renews another.
+    /// lets it go on: HPCC's simulator has no PAUSE that renews another. `ConWeave`'s has, and lists each frame.
     pub fn pause_received(&mut self, received: &PauseReceived) -> Result<(), ResultsError> {
         let PauseReceived { time, node, port, priority, until, .. } = *received;
         let HpccNode { id, is_switch, interfaces } = &self.nodes[node];
         let paused = self.paused.entry((*id, port, priority)).or_default();
         let (was, is) = (*paused > time, until > time);
         *paused = until;
-        if was == is {
+        if was == is && !self.every_pause {
             return Ok(());
         }
         let (time, kind) = (time.0 + self.time_offset.0, u8::from(*is_switch));
@@ -215,17 +253,18 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
             Key {
                 name: "sip",
                 about: "Address of the sender, eight hexadecimal digits: 11.x.y.1 with the id in x \
-                        and y.",
+                        and y. With `results.hpcc.lines = \"conweave\"` the sender's id.",
             },
-            Key { name: "dip", about: "Address of the receiver." },
+            Key { name: "dip", about: "Address or id of the receiver." },
             Key {
                 name: "sport",
                 about: "From 10000 up for each pair of hosts, in the order of start. Not the port of \
-                        the frames.",
+                        the frames. With `host.ns3` the port that is hashed.",
             },
             Key {
                 name: "dport",
-                about: "Port of the flow's label in `results.hpcc.destination_ports`; else 100.",
+                about: "Port of the flow's label in `results.hpcc.destination_ports`; else 100. With \
+                        `host.ns3` the port that is hashed.",
             },
             Key { name: "size", about: "`bytes` in `flows.csv`." },
             Key { name: "start_time", about: "`start_ns` plus `results.hpcc.time_offset`." },
@@ -242,7 +281,8 @@ pub const DOCUMENTATION: [(&str, &str, &[Key]); 3] = [
     (
         PFC_FILE,
         "One line per PFC frame and class that stopped a port or let it go on, at its arrival. A \
-         PAUSE that renews a running one has no line, nor has a pause that expires.",
+         PAUSE that renews a running one has no line, nor has a pause that expires. With \
+         `results.hpcc.lines = \"conweave\"` one line per frame.",
         &[
             Key { name: "time", about: "Nanoseconds, plus `results.hpcc.time_offset`." },
             Key { name: "node", about: "Id of the node that received the frame: the paused one." },

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use units::checked::Period;
+use units::{Bytes, Picos};
 use workload::{Flow, FlowStream};
 
 use super::document::Document;
@@ -15,8 +16,9 @@ use super::lossy::Lossy;
 use super::report::ScenarioError;
 use super::scenario_keys::ScenarioKeys;
 use super::{
-    DatapathKind, Ecn, Fault, Headroom, MarkAt, PauseLasts, PauseRefresh, Reserves, Scenario,
-    Scheduler, Scheme, TimeOfFrames, Transport,
+    AckPriority, DatapathKind, Ecn, Fault, Headroom, HpccLines, MarkAt, OptionalPriority,
+    PauseLasts, PauseRefresh, Priority, Reserves, Scenario, Scheduler, Scheme, Threshold,
+    TimeOfFrames, Transport,
 };
 
 /// A simulator whose rules a scenario follows.
@@ -25,6 +27,9 @@ use super::{
 pub enum Dialect {
     /// HPCC's simulator: ns-3, alibaba-edu/High-Precision-Congestion-Control.
     HpccNs3,
+    /// `ConWeave`'s simulator: ns-3, conweave-project/conweave-ns3, with ECMP. Written from the simulator's source; no run
+    /// of it has been compared.
+    ConweaveNs3,
 }
 
 /// Order of events at one instant.
@@ -50,6 +55,9 @@ pub enum Numbers {
     /// Streams of one generator, as ns-3 draws them.
     #[serde(rename = "mrg32k3a")]
     Mrg32k3a,
+    /// A stream of that generator for each switch, under the scenario's seed.
+    #[serde(rename = "mrg32k3a-of-switches")]
+    Mrg32k3aOfSwitches,
 }
 
 /// Hash by which ECMP chooses among next hops.
@@ -76,6 +84,12 @@ pub enum NextHops {
     Ascending,
 }
 
+/// Time of a pause in `ConWeave`'s simulator, unless its config has another.
+const CONWEAVE_PAUSE: Picos = Picos(5_000_000);
+
+/// Seeds of `MRG32k3a`: above zero and below its smaller modulus.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
+
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -92,8 +106,7 @@ fn is_set(document: &Document<'_>, path: &str) -> bool {
 impl Dialect {
     /// Sets the keys that the file does not set.
     pub(super) fn apply(self, keys: &mut ScenarioKeys, document: &Document<'_>) {
-        let Self::HpccNs3 = self;
-        let is_free = |path| !is_set(document, path);
+        let is_free = |path: &str| !is_set(document, path);
         if is_free("datapath.kind") {
             keys.datapath.kind = DatapathKind::Memory;
         }
@@ -101,7 +114,10 @@ impl Dialect {
             keys.order = Order::Insertion;
         }
         if is_free("numbers") {
-            keys.numbers = Numbers::Mrg32k3a;
+            keys.numbers = match self {
+                Self::HpccNs3 => Numbers::Mrg32k3a,
+                Self::ConweaveNs3 => Numbers::Mrg32k3aOfSwitches,
+            };
         }
         if is_free("frames.time") {
             keys.frames.time = TimeOfFrames::TruncatedDoubles;
@@ -114,10 +130,16 @@ impl Dialect {
             switch.ecmp = Ecmp::Murmur3;
         }
         if is_free("switch.scheme") {
-            switch.scheme = Scheme::PfcReached(super::scheme::PfcReached {});
+            switch.scheme = match self {
+                Self::HpccNs3 => Scheme::PfcReached(super::scheme::PfcReached {}),
+                Self::ConweaveNs3 => Scheme::ServicePools(super::scheme::ServicePools::default()),
+            };
         }
         if is_free("switch.pause_lasts") {
-            switch.pause_lasts = PauseLasts::UntilResume;
+            switch.pause_lasts = match self {
+                Self::HpccNs3 => PauseLasts::UntilResume,
+                Self::ConweaveNs3 => PauseLasts::Time(CONWEAVE_PAUSE),
+            };
         }
         if is_free("switch.reserves") {
             switch.reserves = Reserves::Ports;
@@ -125,9 +147,44 @@ impl Dialect {
         if is_free("switch.scheduler") {
             switch.scheduler = Scheduler::RoundRobin {};
         }
-        if is_free("host.ns3") {
-            keys.host.ns3 = Some(host_agent::ns3::Settings::default());
+        let hosts = keys.host.ns3.get_or_insert_default();
+        if self == Self::ConweaveNs3 {
+            hosts.follow_conweave(|key| is_free(&format!("host.ns3.{key}")));
         }
+        if self == Self::ConweaveNs3 {
+            apply_conweave(keys, is_free);
+        }
+    }
+}
+
+/// Sets keys that `ConWeave`'s simulator has no setting for: thresholds, headroom, and the class of ACKs.
+fn apply_conweave(keys: &mut ScenarioKeys, is_free: impl Fn(&str) -> bool) {
+    let switch = &mut keys.switch;
+    if is_free("switch.threshold") {
+        let alpha = Some(units::ratio::Ratio::new(1, 16));
+        switch.threshold = Threshold::Dt(super::threshold::Dt {
+            alpha,
+            xon_offset: Bytes(1),
+            by_rate: Vec::new(),
+        });
+    }
+    if is_free("switch.headroom") {
+        switch.headroom = Headroom::Sih { bytes: None, bandwidth_delays: Some(2) };
+    }
+    if is_free("switch.private_per_queue") {
+        switch.private_per_queue = Bytes(0);
+    }
+    if is_free("switch.control_priority") {
+        switch.control_priority = OptionalPriority(Some(0));
+    }
+    if is_free("host.ack_priority") {
+        keys.host.ack_priority = Some(AckPriority::Fixed(0));
+    }
+    if is_free("host.ack_queue") {
+        keys.host.ack_queue = Some(Priority(0));
+    }
+    if let Some(hpcc) = keys.results.hpcc.as_mut().filter(|_| is_free("results.hpcc.lines")) {
+        hpcc.lines = HpccLines::Conweave;
     }
 }
 
@@ -155,8 +212,8 @@ impl Scenario {
     /// Returns warnings about keys without an effect beside keys of a simulator.
     pub(super) fn warnings_of_simulators(&self) -> Vec<String> {
         let ecn = self.switch.ecn.as_ref();
-        let draws = self.numbers == Numbers::Mrg32k3a;
-        let lasts = self.switch.pause_lasts == PauseLasts::UntilResume;
+        let draws = self.numbers != Numbers::Seed;
+        let lasts = self.switch.pause_lasts != PauseLasts::Quanta;
         let others = |ecn: &Ecn| ecn.priorities() != self.switch.lossless;
         let marks_late = ecn.is_some_and(|ecn| ecn.mark_at != MarkAt::default());
         let refreshes = self.switch.pause_refresh != PauseRefresh::default();
@@ -173,6 +230,11 @@ impl Scenario {
     /// Checks that the keys that belong to a simulator have what they need.
     pub(super) fn check_dialect(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         self.check_pauses_that_last(document)?;
+        self.check_pause_time(document)?;
+        if self.numbers == Numbers::Mrg32k3aOfSwitches && !SEEDS.contains(&self.seed) {
+            let help = format!("write {} to {}, as ns-3 has them", SEEDS.start(), SEEDS.end());
+            return Err(document.error("seed", "a seed that MRG32k3a does not have", &help));
+        }
         let in_order = self.order == Order::Insertion;
         let needs_order = [
             ("numbers", self.numbers != Numbers::default(), "random numbers in ns-3's order"),
@@ -183,7 +245,7 @@ impl Scenario {
                 None => self.check_ecmp(document),
                 Some((path, _, what)) => {
                     let title = format!("{what}, and events by node");
-                    let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\" for all of \
+                    let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\" or \"conweave-ns3\" for all of \
                                 the simulator's rules";
                     Err(document.error(path, &title, help))
                 }
@@ -231,7 +293,7 @@ impl Scenario {
 
     /// Checks that nothing computes with the duration of a pause that lasts until its RESUME.
     fn check_pauses_that_last(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        let lasts = self.switch.pause_lasts == PauseLasts::UntilResume;
+        let lasts = self.switch.pause_lasts != PauseLasts::Quanta;
         let in_the_way = [
             ("storms", !self.storms.is_empty(), "PFC storms"),
             ("switch.lossy", matches!(self.switch.lossy, Lossy::Bshare(_)), "BSHARE"),
@@ -249,7 +311,10 @@ impl Scenario {
     /// Checks that nothing asks for what is not done in the order of insertion.
     fn check_order(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let switch = &self.switch;
-        let fits = matches!(switch.scheme, Scheme::Pfc(_) | Scheme::PfcReached(_));
+        let fits = matches!(
+            switch.scheme,
+            Scheme::Pfc(_) | Scheme::PfcReached(_) | Scheme::ServicePools(_)
+        );
         let fixed = matches!(switch.headroom, Headroom::Sih { .. });
         let in_the_way = [
             ("switch.scheme", !fits, "a scheme other than PFC"),
@@ -295,7 +360,7 @@ impl Scenario {
                 "leave the link out of the topology, or write order = \"nodes\"",
             ),
             Fault::Loss { .. } | Fault::Corrupt { .. }
-                if self.numbers == Numbers::Mrg32k3a && !is_drawn =>
+                if self.numbers != Numbers::Seed && !is_drawn =>
             {
                 (
                     "a fault that ns-3 does not draw",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use topology::Fabric;
 use units::{Bytes, Picos};
 
+use super::dialect::is_default;
 use super::document::{Document, DocumentKind, Settings, suggestion};
 use super::report::ScenarioError;
 use super::shape::Shape;
@@ -38,9 +39,24 @@ pub struct Hpcc {
     /// Default: `standalone_fct` is `ideal_ns`, which counts whole frames and ACKs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standalone_headers: Option<Bytes>,
+    /// Program whose lines `fct.txt` and `pfc.txt` have. "hpcc": hosts by their addresses, in hexadecimal, and of PFC frames
+    /// those that begin or end a pause. "conweave": hosts by their ids, and each PFC frame; see `dialect`. Default "hpcc".
+    #[serde(skip_serializing_if = "is_default")]
+    pub lines: HpccLines,
     /// UDP destination ports of flows by label, 0 to 65535. The simulator's analysis uses them to distinguish incasts
     /// (200) from other flows (100). Default: 100 for all.
     pub destination_ports: BTreeMap<String, u16>,
+}
+
+/// Program whose lines the files have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HpccLines {
+    /// HPCC's simulator.
+    #[default]
+    Hpcc,
+    /// `ConWeave`'s simulator.
+    Conweave,
 }
 
 impl Default for Hpcc {
@@ -53,6 +69,7 @@ impl Default for Hpcc {
             qlen_dump_interval: Picos(100_000_000_000),
             nodes: None,
             standalone_headers: None,
+            lines: HpccLines::Hpcc,
             destination_ports: BTreeMap::new(),
         }
     }

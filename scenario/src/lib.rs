@@ -105,7 +105,7 @@ pub use flows::{FlowsEntry, MAX_FLOWS};
 pub use frames::{Frames, TimeOfFrames};
 pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
-pub use hpcc::{Hpcc, HpccFabric};
+pub use hpcc::{Hpcc, HpccFabric, HpccLines};
 pub use incasts::{ManyIncasts, Senders};
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{
@@ -369,10 +369,9 @@ impl Scenario {
     /// Returns all flows one by one, in order of start time; flows with equal start times are in the order of the file.
     pub fn flow_stream(&self) -> FlowStream {
         let stream = FlowStream::new(&self.sources, self.seed);
-        if self.host.ns3.is_some() {
-            stream.with_counted_ports(::results::FIRST_SOURCE_PORT)
-        } else {
-            stream
+        match &self.host.ns3 {
+            None => stream,
+            Some(hosts) => stream.with_counted_ports(simulator_routes::counted_ports(hosts)),
         }
     }
 

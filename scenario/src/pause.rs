@@ -4,14 +4,14 @@ use fabric_core::headroom::MAX_RESPONSE_BYTES;
 use fabric_core::wire::pfc::{self, quantum_duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use topology::NodeKind;
+use topology::{NodeKind, Wire};
 use units::{BitsPerSecond, Picos};
 
-use super::Scenario;
 use super::document::Document;
 use super::quantity;
 use super::ratio::Ratio;
 use super::report::ScenarioError;
+use super::{Order, Scenario};
 use crate::refusal::Refusal;
 
 /// Time after the arrival of a PAUSE in which a port may still start frames.
@@ -170,14 +170,52 @@ impl JsonSchema for PauseRefresh {
 }
 
 /// End of a received pause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum PauseLasts {
     /// The end of its quanta, unless another frame comes before.
     #[default]
     Quanta,
     /// A RESUME.
     UntilResume,
+    /// This time at any rate, unless another frame comes before.
+    Time(Picos),
+}
+
+impl TryFrom<String> for PauseLasts {
+    type Error = Refusal;
+    fn try_from(text: String) -> Result<Self, Refusal> {
+        match text.as_str() {
+            "quanta" => Ok(Self::Quanta),
+            "until-resume" => Ok(Self::UntilResume),
+            word if quantity::starts_like_a_word(word) => {
+                let title = format!("no end of a pause is called `{word}`");
+                let help = "write \"quanta\", \"until-resume\", or a time such as \"5us\"";
+                Err(Refusal::new(title, help))
+            }
+            text => quantity::parse(text).map(Self::Time),
+        }
+    }
+}
+
+impl From<PauseLasts> for String {
+    fn from(lasts: PauseLasts) -> Self {
+        match lasts {
+            PauseLasts::Quanta => "quanta".into(),
+            PauseLasts::UntilResume => "until-resume".into(),
+            PauseLasts::Time(time) => quantity::display(time),
+        }
+    }
+}
+
+impl JsonSchema for PauseLasts {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PauseLasts".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let time = generator.subschema_for::<Picos>();
+        json_schema!({ "oneOf": [{ "enum": ["quanta", "until-resume"] }, time] })
+    }
 }
 
 /// Events at which a paused queue is compared with `X_on`.
@@ -209,6 +247,32 @@ impl Scenario {
             "a PAUSE of {quanta} quanta may run out before it is renewed, behind the longest frame, and lossless packets be lost: \
              {otherwise}"
         ))
+    }
+
+    /// Checks a pause of a fixed time, whose end is an event: the order of insertion has such events, and no frame of
+    /// before the pause may arrive at its end.
+    pub(super) fn check_pause_time(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        const KEY: &str = "switch.pause_lasts";
+        let PauseLasts::Time(time) = self.switch.pause_lasts else { return Ok(()) };
+        let shown = quantity::display(time);
+        if self.order == Order::Nodes {
+            let title = format!("pauses of {shown}, and events by node");
+            let help = "write order = \"insertion\", or dialect = \"conweave-ns3\" for all of the \
+                        simulator's rules";
+            return Err(document.error(KEY, &title, help));
+        }
+        let longest = self.longest_frame().0;
+        let on_its_way = |wire: &Wire| wire.delay + self.frame_time().serialise(wire.rate, longest);
+        let slowest = self.fabric.wires().iter().map(on_its_way).max().unwrap_or_default();
+        if time <= slowest || Picos::from_nanos(time.to_nanos()) != time {
+            let title = format!("pauses of {shown}");
+            let help = format!(
+                "write whole nanoseconds, more than a frame is on its way: {}",
+                quantity::display(slowest)
+            );
+            return Err(document.error(KEY, &title, &help));
+        }
+        Ok(())
     }
 
     /// Returns true if each PAUSE of this many quanta is renewed before it expires, on every link.

@@ -37,7 +37,10 @@ pub struct ScenarioKeys {
     /// Simulator whose rules the run follows. "hpcc-ns3": HPCC's simulator, whose results an imported run has to the
     /// nanosecond: an import also writes its sizes of frames, buffers and queues. Sets the keys that the file does not set: `datapath.kind`, `order`, `numbers`, `frames.time`, `frames.shortest`,
     /// `switch.ecmp`, `switch.scheme`, `switch.pause_lasts`, `switch.reserves`, `switch.scheduler` and `host.ns3`.
-    /// Default: none; the rules are xoff's own.
+    /// "conweave-ns3": ConWeave's simulator with ECMP, without IRN; written from the simulator's source, no run of it has
+    /// been compared. Sets these keys to its values, and `switch.threshold`, `switch.headroom`,
+    /// `switch.private_per_queue`, `switch.control_priority`, `host.ack_priority`, `host.ack_queue` and, if the file has
+    /// `results.hpcc`, its `lines`. Default: none; the rules are xoff's own.
     pub dialect: Option<Dialect>,
     /// Order of events at one instant. "nodes": by node and port, so that nodes run on several threads. "insertion": in
     /// the order in which other events have caused them, as in ns-3. Runs on one thread, in memory, with PFC and links
@@ -47,7 +50,8 @@ pub struct ScenarioKeys {
     /// Source of random numbers for marks and losses. "seed": generators of each switch and wire, from `seed`.
     /// "mrg32k3a": streams of one generator in the order of events, as in ns-3. `seed` has no effect on them, and PFC
     /// frames use numbers up. A loss that covers some links only is a link's own, and one of all links is common to the
-    /// others. Needs `order = "insertion"`. Default "seed".
+    /// others. "mrg32k3a-of-switches": one such stream for each switch from its start, and losses as before, under `seed`,
+    /// 1 to 4294944442, as in ConWeave's simulator. Needs `order = "insertion"`. Default "seed".
     #[serde(default)]
     pub numbers: Numbers,
     /// Seed of all randomness of the run, from 0 up. Default 1.

@@ -22,6 +22,7 @@ mod pause_rule;
 mod pfc;
 mod pfc_reached;
 mod power_of_two;
+mod service_pools;
 mod spfc;
 
 use fabric_core::drop_reason::DropReason;
@@ -52,6 +53,7 @@ pub(super) use old_keys::OldKeys;
 pub use pause_rule::MeanOf;
 pub(super) use pfc_reached::PfcReached;
 pub use power_of_two::{LeftShift, RightShift};
+pub(super) use service_pools::ServicePools;
 pub use spfc::{Spfc, StateOf, Victims};
 
 /// Passes the kinds to a macro, each with its name and the type of its keys. Other tokens follow the list.
@@ -61,6 +63,7 @@ macro_rules! kinds {
             [
                 "pfc" = Pfc,
                 "pfc-reached" = PfcReached,
+                "pfc-service-pools" = ServicePools,
                 "oversubscribed" = Oversubscribed,
                 "dsh" = Dsh,
                 "bfc" = Bfc,

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::wire::{RocePacket, roce};
-use results::DESTINATION_PORT;
+use host_agent::ns3::{Ports, Settings};
+use results::{DESTINATION_PORT, FIRST_SOURCE_PORT};
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 use units::Nanos;
-use workload::Flow;
+use workload::{CountedPorts, Flow};
 
 use super::{Ecmp, NextHops, Scenario};
 
@@ -272,6 +273,15 @@ const fn address(id: u32) -> u32 {
     0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
 }
 
+/// Numbering of UDP ports by hosts of a simulator.
+pub(super) fn counted_ports(hosts: &Settings) -> CountedPorts {
+    let source = FIRST_SOURCE_PORT;
+    match hosts.ports {
+        Ports::Pairs => CountedPorts::Pairs { source },
+        Ports::Hosts => CountedPorts::Hosts { source, destination: DESTINATION_PORT },
+    }
+}
+
 impl Scenario {
     /// Returns the simulator's routes, if switches or hosts compute with them.
     pub fn simulator_routes(&self) -> Option<&Arc<SimulatorRoutes>> {
@@ -296,8 +306,8 @@ impl Scenario {
             return [source, roce::UDP_PORT];
         }
         let ports = self.results.hpcc.as_ref().map(|hpcc| &hpcc.destination_ports);
-        let port = ports.and_then(|ports| ports.get(&*flow.label));
-        [source, port.copied().unwrap_or(DESTINATION_PORT)]
+        let of_label = ports.and_then(|ports| ports.get(&*flow.label).copied());
+        [source, flow.destination_port.or(of_label).unwrap_or(DESTINATION_PORT)]
     }
 
     /// The wires that packets of a flow and its ACKs cross on the simulator's routes.

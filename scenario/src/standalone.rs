@@ -362,6 +362,10 @@ fn refuse_what_needs_a_fabric(
         let help = "write another kind: a switch on its own does not send lists of flows";
         return wrong("switch.scheme", "pauses of flows without a fabric", help);
     }
+    if matches!(scenario.switch.scheme, crate::Scheme::ServicePools(_)) {
+        let help = "write another kind: its pauses end by events of a simulator";
+        return wrong("switch.scheme", "a simulator's pools without a fabric", help);
+    }
     if scenario.switch.device_queue.is_some() {
         let help = "leave it out: the interfaces have queues of their own";
         return wrong("switch.device_queue", "a modelled FIFO below real ports", help);

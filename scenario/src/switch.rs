@@ -172,8 +172,9 @@ pub struct Switch {
     /// time ("1/2") or a time ("100us"). Default "1/2".
     pub pause_refresh: PauseRefresh,
     /// End of a pause that a switch or NIC has received. "quanta": the end of its quanta. "until-resume": a RESUME only, as in
-    /// the ns-3 simulators. Switches then send each PAUSE once, and send RESUMEs and PAUSEs one after the other, also if
-    /// they wait at a port together. Default "quanta".
+    /// the ns-3 simulators of HPCC. Switches then send each PAUSE once, and send RESUMEs and PAUSEs one after the other, also
+    /// if they wait at a port together. A time, such as "5us": this time after the last PAUSE, at any rate, or a RESUME, as
+    /// in ConWeave's simulator; needs `order = "insertion"`. Default "quanta".
     #[serde(skip_serializing_if = "is_default")]
     pub pause_lasts: PauseLasts,
     /// Hash by which ECMP chooses among next hops. "five-tuple": of addresses, protocol and ports, under a seed of each

@@ -29,8 +29,10 @@ pub struct Flow {
     pub start: Picos,
     /// Priority, 0 to 7.
     pub priority: u8,
-    /// UDP source port of its packets, if a list gives it.
+    /// UDP source port of its packets, if a list gives it, or a stream counts it.
     pub source_port: Option<u16>,
+    /// UDP destination port of its packets, if a stream counts it.
+    pub destination_port: Option<u16>,
     /// Wires that its packets cross, if a list gives the path.
     pub path: Option<Arc<[WireId]>>,
     /// True if the flow is meant to outlast the run. `bytes` is then the number of bytes that its
@@ -58,6 +60,7 @@ impl Flow {
             start,
             priority,
             source_port: None,
+            destination_port: None,
             path: None,
             long_lived: false,
         }

@@ -48,4 +48,4 @@ pub use incast::{Degree, IncastParties, IncastReach, IncastRecipe};
 pub use matrix::PairMatrix;
 pub use pairs::Pairs;
 pub use split::{SplitGroup, SplitRecipe};
-pub use stream::{FlowStream, MaterialisedFlows, Source};
+pub use stream::{CountedPorts, FlowStream, MaterialisedFlows, Source};

@@ -135,8 +135,55 @@ pub struct FlowStream {
     /// Start time of each head, and its generator.
     order: BinaryHeap<Reverse<(Picos, usize)>>,
     next_id: u32,
-    /// First source port, and the next one of each pair of hosts that had a flow.
-    ports: Option<(u16, BTreeMap<(HostId, HostId), u16>)>,
+    ports: Option<PortCounters>,
+}
+
+/// Numbering of flows' UDP ports.
+#[derive(Clone, Copy, Debug)]
+pub enum CountedPorts {
+    /// Source ports count from a first one up for each pair of hosts.
+    Pairs {
+        /// The first.
+        source: u16,
+    },
+    /// Source ports count for each sender, and destination ports for each receiver.
+    Hosts {
+        /// The first source port.
+        source: u16,
+        /// The first destination port.
+        destination: u16,
+    },
+}
+
+/// Next ports of senders, receivers, and pairs of them that had a flow.
+#[derive(Debug)]
+struct PortCounters {
+    ports: CountedPorts,
+    next: BTreeMap<(Option<HostId>, Option<HostId>), u16>,
+}
+
+impl PortCounters {
+    /// Takes the next port of a sender, a receiver, or a pair.
+    fn take(&mut self, ends: (Option<HostId>, Option<HostId>), first: u16) -> u16 {
+        let next = self.next.entry(ends).or_insert(first);
+        std::mem::replace(next, next.wrapping_add(1))
+    }
+
+    /// Gives a flow its ports, unless it has its own.
+    fn number(&mut self, flow: &mut Flow) {
+        let [from, to] = [flow.source, flow.destination].map(Some);
+        match self.ports {
+            CountedPorts::Pairs { source } => {
+                let port = self.take((from, to), source);
+                flow.source_port.get_or_insert(port);
+            }
+            CountedPorts::Hosts { source, destination } => {
+                let ports = [self.take((from, None), source), self.take((None, to), destination)];
+                flow.source_port.get_or_insert(ports[0]);
+                flow.destination_port.get_or_insert(ports[1]);
+            }
+        }
+    }
 }
 
 impl FlowStream {
@@ -151,10 +198,10 @@ impl FlowStream {
         stream
     }
 
-    /// Gives flows source ports that count up from `first` for each pair of hosts, if they have none of their own.
+    /// Gives flows ports that count up, if they have none of their own.
     #[must_use]
-    pub fn with_counted_ports(self, first: u16) -> Self {
-        Self { ports: Some((first, BTreeMap::new())), ..self }
+    pub fn with_counted_ports(self, ports: CountedPorts) -> Self {
+        Self { ports: Some(PortCounters { ports, next: BTreeMap::new() }), ..self }
     }
 
     fn refill(&mut self, number: usize) {
@@ -180,10 +227,8 @@ impl FlowStream {
         self.refill(number);
         flow.id = self.take_number();
         flow.workload = number.try_into().expect("a scenario has few workloads");
-        if let Some((first, next)) = &mut self.ports {
-            let next = next.entry((flow.source, flow.destination)).or_insert(*first);
-            flow.source_port.get_or_insert(*next);
-            *next = next.wrapping_add(1);
+        if let Some(ports) = &mut self.ports {
+            ports.number(&mut flow);
         }
         Some((number, flow))
     }

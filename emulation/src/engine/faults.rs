@@ -165,7 +165,7 @@ impl Faults {
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
         // Losses by ns-3's numbers are drawn where frames arrive.
         let elsewhere = |fault: &Fault| {
-            scenario.numbers == Numbers::Mrg32k3a && matches!(fault, Fault::Loss { .. })
+            scenario.numbers != Numbers::Seed && matches!(fault, Fault::Loss { .. })
         };
         let faults = (0..).zip(&scenario.faults);
         let faults = faults.filter(|(_, fault)| fault.covers(name) && !elsewhere(fault));

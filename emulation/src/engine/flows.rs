@@ -54,12 +54,14 @@ impl<W: Wires> Engine<'_, W> {
             self.command(flow.source, flow.start, Command::Start { request, traced });
         }
         let standalone = of_order.or_else(|| standalone(self.scenario, &flow));
+        let ports = self.scenario.host.ns3.is_some().then(|| self.scenario.udp_ports(&flow));
         self.recorder.record.flow_started(&FlowStart {
             flow: flow.id,
             label: &flow.label,
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
             standalone,
+            ports,
         });
         if self.scenario.results.port_queues {
             let (path, _) = self.scenario.path_of(&flow);

@@ -11,14 +11,18 @@
 //!
 //! Hosts are those of HPCC's simulator ([`host_agent::ns3`]), or xoff's own.
 
+#[cfg(test)]
+mod conweave_tests;
 mod draws;
 mod host;
 mod mrg32k3a;
+mod pauses;
 mod queue;
 mod samples;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +31,7 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use host_agent::ns3::{self, Paths, Schedule, Settings, Timer};
 use host_agent::{FlowRequest, ResponderRequest};
-use scenario::{Numbers, Order, Scenario, SimulatorRoutes, flow_routes};
+use scenario::{Numbers, Order, Scenario, Scheme, SimulatorRoutes, flow_routes};
 use topology::WireId;
 use units::{Nanos, Picos};
 
@@ -35,9 +39,11 @@ use super::part::{Opening, Part, Window};
 use crate::datapath::{DatapathError, Wires};
 use crate::queue_pairs;
 use draws::Draws;
+use pauses::Pauses;
 use queue::Event;
 pub use queue::{Queue, What};
 use samples::Samples;
+use turns::Turns;
 
 /// A flow that starts, and its sender by its index in the part.
 #[derive(Clone, Debug)]
@@ -85,6 +91,10 @@ pub struct InOrder {
     announced: VecDeque<Start>,
     /// Random numbers, if they are the simulator's.
     draws: Option<Draws>,
+    /// Ends of pauses.
+    pauses: Pauses,
+    /// Turns of PFC frames, if they wait behind control packets.
+    turns: Option<Turns>,
 }
 
 impl InOrder {
@@ -107,7 +117,9 @@ impl InOrder {
             starts: VecDeque::new(),
             next_start: Some(first),
             announced: VecDeque::new(),
-            draws: (scenario.numbers == Numbers::Mrg32k3a).then(|| Draws::new(scenario)),
+            draws: (scenario.numbers != Numbers::Seed).then(|| Draws::new(scenario)),
+            pauses: Pauses::new(scenario),
+            turns: matches!(scenario.switch.scheme, Scheme::ServicePools(_)).then(Turns::default),
         };
         Some((Box::new(driver), queue))
     }
@@ -208,6 +220,14 @@ impl Schedule for HostQueue<'_> {
     #[inline]
     fn schedule(&mut self, at: Nanos, timer: Timer) {
         self.queue.insert(Picos::from_nanos(at), self.node, What::Timer(timer));
+    }
+
+    fn reserve(&mut self) -> u64 {
+        self.queue.reserve()
+    }
+
+    fn schedule_as(&mut self, place: u64, at: Nanos, timer: Timer) {
+        self.queue.insert_as(place, Picos::from_nanos(at), self.node, What::Timer(timer));
     }
 }
 

@@ -1,13 +1,16 @@
 //! The host: its NIC, and what it does with arriving packets and timers.
 
+mod list;
 mod packets;
+mod pauses;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fabric_core::hop_control::ClassPauses;
-use fabric_core::priority::{self, Priority};
+use fabric_core::map_abi::PRIORITIES;
+use fabric_core::priority::Priority;
 use fabric_core::wire::roce::{Ecn, Opcode, RocePacket, Syndrome};
 use fabric_core::wire::telemetry::{Stamp, Stamps};
 use units::{BitsPerSecond, Nanos, Picos};
@@ -27,8 +30,6 @@ use crate::queue_pair_table::QueuePairTable;
 
 /// DCQCN's first look for a cut comes this much later.
 const FIRST_DECREASE: u64 = 1;
-/// End of a pause that lasts until RESUME, beyond the end of every run.
-const UNTIL_RESUME: u64 = 1 << 53;
 
 /// The place of a host, and what its frames have in common.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,8 @@ pub struct HostLink {
     pub lengths: FrameLengths,
     /// Class whose pauses stop ACKs.
     pub ack_queue: Priority,
+    /// Time after which a pause ends by itself; `None` if it lasts until RESUME.
+    pub pause: Option<Nanos>,
 }
 
 /// Result of a call, on which the driver acts.
@@ -74,9 +77,13 @@ pub struct Host {
     list: Vec<u32>,
     /// Place in the list of the queue pair that sent last, at that time.
     last: usize,
+    /// Number of queue pairs so far.
+    created: usize,
     receivers: BTreeMap<u32, Receiver>,
     /// Paused classes, one bit each.
     paused: u8,
+    /// Number of the timer that ends the pause of each class; 0 without one.
+    pause_ends: [u32; PRIORITIES],
     /// Instant and number of the pending wake-up.
     wake: Option<(Nanos, u32)>,
     /// Number of the last timer.
@@ -97,8 +104,10 @@ impl Host {
             queue_pairs: QueuePairTable::new(),
             list: Vec::new(),
             last: 0,
+            created: 0,
             receivers: BTreeMap::new(),
             paused: 0,
+            pause_ends: [0; PRIORITIES],
             wake: None,
             timers: 0,
             stamps: Stamps::default(),
@@ -132,7 +141,9 @@ impl Host {
     /// Creates the queue pair of a flow. The NIC looks for a packet afterwards.
     pub fn start(&mut self, now: Nanos, flow: Flow) {
         self.counters.flows_started += 1;
-        let pair = QueuePair::new(flow, now, self.link.rate, &self.settings);
+        let place = self.created;
+        self.created += 1;
+        let pair = QueuePair { place, ..QueuePair::new(flow, now, self.link.rate, &self.settings) };
         let slot = self.queue_pairs.insert(flow.qp, pair);
         self.list.push(slot);
     }
@@ -140,34 +151,6 @@ impl Host {
     /// Deletes the receiving end of a queue pair. Returns the bytes that it had taken.
     pub fn forget(&mut self, qp: u32) -> Option<u64> {
         self.receivers.remove(&qp).map(|receiver| receiver.delivered)
-    }
-
-    /// Handles PAUSE and RESUME of a neighbour.
-    pub fn handle_pauses(&mut self, now: Picos, pauses: &ClassPauses) -> Reaction {
-        let mut reaction = Reaction::default();
-        for class in priority::in_mask(pauses.named) {
-            let quanta = pauses.quanta[class.index()];
-            let stops = quanta > 0;
-            if stops {
-                self.paused |= class.bit();
-            } else {
-                self.paused &= !class.bit();
-                reaction.looks = true;
-            }
-            let until = now.to_nanos().0 + if stops { UNTIL_RESUME } else { 0 };
-            self.events.push_back(HostEvent::PauseReceived {
-                priority: class,
-                at: now,
-                until: Nanos(until),
-                quanta,
-            });
-        }
-        if pauses.paused() == 0 {
-            self.counters.resumes_received += 1;
-        } else {
-            self.counters.pauses_received += 1;
-        }
-        reaction
     }
 
     /// Handles an arriving packet with its telemetry.
@@ -199,10 +182,11 @@ impl Host {
             Answer::Ack => Syndrome::Ack,
             Answer::Nack => Syndrome::NakSequenceError,
         };
+        let notifies = marked || self.settings.nack_notifies && answer == Answer::Nack;
         let mut all = Stamps::default();
         all[..stamps.len()].copy_from_slice(stamps);
         self.answers.push_back(Waiting {
-            packet: answer_to(packet, expected, syndrome, marked),
+            packet: answer_to(packet, expected, syndrome, notifies),
             stamps: all,
         });
         Reaction { looks: true, delivered, ..Reaction::default() }
@@ -237,12 +221,19 @@ impl Host {
             number
         };
         pair.acknowledged = pair.acknowledged.max(u64::from(up_to));
+        if self.settings.skips_acknowledged {
+            pair.next = pair.next.max(pair.acknowledged);
+        }
         let completed = pair.is_finished().then_some(pair.flow);
         if let Some(Flow { flow, qp, .. }) = completed {
             let counts = counts(pair);
             self.events.push_back(HostEvent::FlowCompleted { flow, at: now, counts });
             self.counters.flows_completed += 1;
             self.queue_pairs.unlink(qp);
+        }
+        let pair = self.queue_pairs.occupant(slot);
+        if completed.is_none() && pair.next > pair.acknowledged {
+            self.restart_timeout(now.to_nanos(), slot, schedule);
         }
         let pair = self.queue_pairs.occupant(slot);
         if is_nack {
@@ -318,7 +309,9 @@ impl Host {
             Purpose::Alpha => alpha_update_interval,
             Purpose::Decrease => rate_decrease_interval,
             Purpose::Increase => rate_increase_timer,
-            Purpose::Wake => unreachable!("it has no period"),
+            Purpose::Wake | Purpose::Timeout | Purpose::PauseEnd => {
+                unreachable!("it has no period of DCQCN")
+            }
         };
         self.timers = self.timers.wrapping_add(1);
         let timer = Timer { purpose, qp, number: self.timers };
@@ -341,7 +334,13 @@ impl Host {
             }
             return Reaction { looks: is_pending, ..Reaction::default() };
         }
+        if purpose == Purpose::PauseEnd {
+            return self.end_pause(timer);
+        }
         let Some(slot) = self.queue_pairs.slot_of(qp) else { return Reaction::default() };
+        if purpose == Purpose::Timeout {
+            return self.handle_timeout(now, slot, schedule);
+        }
         let (settings, line) = (self.settings, self.link.rate.0);
         if purpose == Purpose::Decrease {
             self.clock(now, purpose, qp, 0, schedule);
@@ -364,7 +363,7 @@ impl Host {
                 pair.rate = state.increase(pair.rate, line, &settings);
                 self.start_increases(now, slot, schedule);
             }
-            Purpose::Increase | Purpose::Wake => {}
+            Purpose::Increase | Purpose::Wake | Purpose::Timeout | Purpose::PauseEnd => {}
         }
         Reaction::default()
     }
@@ -405,7 +404,10 @@ impl Host {
             return Some(packet);
         }
         if let Some(place) = self.choose(now) {
-            Some(self.transmit(now, place))
+            let slot = self.list[place];
+            let packet = self.transmit(now, slot);
+            self.restart_timeout(now, slot, schedule);
+            Some(packet)
         } else {
             self.plan_wake(now, schedule);
             None
@@ -418,66 +420,9 @@ impl Host {
         &self.stamps[..usize::from(hops)]
     }
 
-    /// The place in the list of the next queue pair to send. Queue pairs that are completely acknowledged are cleared
-    /// away from the first one that was met on.
-    fn choose(&mut self, now: Nanos) -> Option<usize> {
-        let (count, rate, scales) = (self.list.len(), self.link.rate, self.settings.window_scales);
-        let (mut chosen, mut first_finished) = (None, usize::MAX);
-        for step in 1..=count {
-            let place = (self.last + step) % count;
-            let pair = self.queue_pairs.occupant(self.list[place]);
-            let is_paused = self.paused & pair.flow.priority.bit() != 0;
-            if !is_paused && pair.left() > 0 && !pair.is_blocked(rate, scales) {
-                if pair.available <= now {
-                    chosen = Some(place);
-                    break;
-                }
-            } else if pair.is_finished() {
-                first_finished = first_finished.min(place);
-            }
-        }
-        if first_finished < count {
-            chosen = self.clear(first_finished, chosen);
-        }
-        self.last = chosen.unwrap_or(self.last);
-        chosen
-    }
-
-    /// Removes the finished queue pair at `first` and all behind it. Returns the new place of the one at `kept`.
-    fn clear(&mut self, first: usize, kept: Option<usize>) -> Option<usize> {
-        let (mut next, mut moved) = (first, kept);
-        for place in first..self.list.len() {
-            let slot = self.list[place];
-            if kept == Some(place) {
-                // It may be acknowledged as a whole, and send again after a NACK.
-                moved = Some(next);
-            } else if self.queue_pairs.occupant(slot).is_finished() {
-                self.queue_pairs.release(slot);
-                continue;
-            }
-            self.list[next] = slot;
-            next += 1;
-        }
-        self.list.truncate(next);
-        moved
-    }
-
-    fn plan_wake(&mut self, now: Nanos, schedule: &mut impl Schedule) {
-        let mut earliest = Nanos(u64::MAX);
-        for &slot in &self.list {
-            let pair = self.queue_pairs.occupant(slot);
-            if pair.left() > 0 {
-                earliest = earliest.min(pair.available);
-            }
-        }
-        if self.wake.is_none() && earliest > now && earliest != Nanos(u64::MAX) {
-            self.wake_at(earliest, schedule);
-        }
-    }
-
-    fn transmit(&mut self, now: Nanos, place: usize) -> RocePacket {
+    fn transmit(&mut self, now: Nanos, slot: u32) -> RocePacket {
         let HostLink { address, rate: line, payload, lengths, .. } = self.link;
-        let pair = self.queue_pairs.occupant(self.list[place]);
+        let pair = self.queue_pairs.occupant(slot);
         let first = pair.next;
         let bytes = pair.left().min(payload.into());
         let packet = data_packet(&pair.flow, address, first, bytes as u16, self.settings.control);

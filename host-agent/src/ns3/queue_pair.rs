@@ -51,6 +51,18 @@ pub(super) struct QueuePair {
     pub notifications: u64,
     /// Packets sent again.
     pub repeated: u64,
+    /// Place in the NIC's list of all queue pairs that it has had.
+    pub place: usize,
+    pub timeout: Timeout,
+}
+
+/// Retransmission timer. One event is pending, which moves on to the present deadline when it comes too early.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timeout {
+    /// Present deadline and its place in the order of insertion; `None` if the timer is off.
+    pub deadline: Option<(Nanos, u64)>,
+    /// Place of the pending event, if one is.
+    pub pending: Option<u64>,
 }
 
 impl QueuePair {
@@ -66,6 +78,8 @@ impl QueuePair {
             congestion: Congestion::new(settings, line),
             notifications: 0,
             repeated: 0,
+            place: 0,
+            timeout: Timeout::default(),
         }
     }
 

@@ -4,9 +4,6 @@ use units::Nanos;
 
 use super::Settings;
 
-/// Time after which a NACK is repeated.
-const NACK_INTERVAL: Nanos = Nanos(500_000);
-
 /// State of a receiving end; a new one has received nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Receiver {
@@ -37,17 +34,22 @@ impl Receiver {
         settings: &Settings,
     ) -> Answer {
         let chunk = settings.chunk.get().0;
-        if first == self.expected {
-            self.expected = first.wrapping_add(u32::from(payload));
-            self.delivered += u64::from(payload);
+        let end = first.wrapping_add(u32::from(payload));
+        let overlaps = settings.acknowledges_again && first < self.expected && end >= self.expected;
+        if first == self.expected || overlaps {
+            self.delivered += u64::from(end.wrapping_sub(self.expected));
+            self.expected = end;
             let received = u64::from(self.expected);
             let is_due = received >= settings.ack_from.0 || received.is_multiple_of(chunk);
             return if is_due { Answer::Ack } else { Answer::Nothing };
         }
-        if first < self.expected || (now < self.nack_again && self.last_nack == self.expected) {
+        if first < self.expected {
+            return if settings.acknowledges_again { Answer::Ack } else { Answer::Nothing };
+        }
+        if now < self.nack_again && self.last_nack == self.expected {
             return Answer::Nothing;
         }
-        self.nack_again = Nanos(now.0 + NACK_INTERVAL.0);
+        self.nack_again = Nanos(now.0 + settings.nack_interval.get().to_nanos().0);
         self.last_nack = self.expected;
         if settings.repeats_chunk {
             let kept = chunk_start(self.expected, chunk);
@@ -106,6 +108,25 @@ mod tests {
         assert_eq!(receive(500_007, 2000), Answer::Nack, "of byte 1000");
         assert_eq!(receive(500_008, 0), Answer::Nothing, "a duplicate");
         assert_eq!((receiver.expected, receiver.delivered), (1000, 1000));
+    }
+
+    /// `ReceiverCheckSeq` of `ConWeave`'s simulator.
+    #[test]
+    fn a_packet_that_was_there_may_be_acknowledged_and_its_rest_taken() {
+        let (mut receiver, of) = (Receiver::default(), Settings::conweave());
+        let mut receive = |now, first, length| {
+            let answer = receiver.receive(Nanos(now), (first, length), &of);
+            (answer, receiver.expected, receiver.delivered)
+        };
+        assert_eq!(receive(0, 0, 1000), (Answer::Ack, 1000, 1000));
+        // All of it is old, to the byte, and more than that.
+        assert_eq!(receive(1, 0, 1000), (Answer::Ack, 1000, 1000));
+        assert_eq!(receive(2, 0, 999), (Answer::Ack, 1000, 1000));
+        // A part is new.
+        assert_eq!(receive(3, 600, 1000), (Answer::Ack, 1600, 1600));
+        assert_eq!(receive(10, 2000, 1000), (Answer::Nack, 1600, 1600));
+        assert_eq!(receive(4009, 3000, 1000), (Answer::Nothing, 1600, 1600));
+        assert_eq!(receive(4010, 3000, 1000), (Answer::Nack, 1600, 1600));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Settings of hosts of HPCC's simulator.
+//! Settings of hosts of HPCC's simulator, and of `ConWeave`'s, which differs by constants and rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 const fn in_words() -> DefaultsInWords {
-    DefaultsInWords { except: &["control", "paths"] }
+    DefaultsInWords { except: &["control", "paths", "list", "wake", "ports"] }
 }
 
 /// Hosts of HPCC's simulator (ns-3): NIC, queue pairs and congestion control with its rules and its arithmetic in
@@ -37,6 +37,32 @@ pub struct Settings {
     pub chunk: SomeBytes,
     /// True if a loss is repaired from the beginning of its chunk (`L2_BACK_TO_ZERO`). Default false.
     pub repeats_chunk: bool,
+    /// Time in which a receiver does not repeat a NACK of a byte. Default "500us"; ConWeave's simulator has "4us".
+    pub nack_interval: Period,
+    /// True if a NACK also notifies congestion, as in ConWeave's simulator. Default false.
+    pub nack_notifies: bool,
+    /// True if a receiver acknowledges packets that it has had before, and takes packets of which it has had a part, as in
+    /// ConWeave's simulator. Default false: it is silent.
+    pub acknowledges_again: bool,
+    /// True if a sender that has gone back does not send bytes that have been acknowledged since, as in ConWeave's
+    /// simulator. Default false.
+    pub skips_acknowledged: bool,
+    /// Time without an ACK or a packet sent after which a sender goes back to the oldest byte that is not acknowledged.
+    /// ConWeave's simulator has "4ms". Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Period>,
+    /// The NIC's list of queue pairs, in which they take turns by their places. "cleared": completed queue pairs are taken
+    /// out now and then, which moves the others. "kept": each keeps its place, as in ConWeave's simulator. Default
+    /// "cleared".
+    pub list: List,
+    /// Instant at which a NIC looks for a packet again if no queue pair may send. "earliest": the earliest start that pacing
+    /// sets, but never if that is over for some queue pair that waits for something else. "next": the earliest that is not
+    /// over, as in ConWeave's simulator. Default "earliest".
+    pub wake: Wake,
+    /// UDP ports. "pairs": source ports from 10000 up for each pair of hosts, and the flows' destination ports. "hosts":
+    /// source ports from 10000 up for each sender, and destination ports from 100 up for each receiver, as in ConWeave's
+    /// simulator. Default "pairs".
+    pub ports: Ports,
     /// Minimum rate (`MIN_RATE`). Default "100Mbps".
     pub minimum_rate: BitsPerSecond,
     /// Step of additive increase (`RATE_AI`, of DCTCP `DCTCP_RATE_AI`). Default "5Mbps".
@@ -100,6 +126,42 @@ pub enum Paths {
     Own,
 }
 
+/// The NIC's list of queue pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedList")]
+pub enum List {
+    /// Completed queue pairs are taken out.
+    #[default]
+    Cleared,
+    /// Each queue pair keeps its place.
+    Kept,
+}
+
+/// Instant at which an idle NIC looks for a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedWake")]
+pub enum Wake {
+    /// The earliest start, if it is not over.
+    #[default]
+    Earliest,
+    /// The earliest start that is not over.
+    Next,
+}
+
+/// Numbers of UDP ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedPorts")]
+pub enum Ports {
+    /// Source ports count for each pair of hosts.
+    #[default]
+    Pairs,
+    /// Source ports count for each sender, and destination ports for each receiver.
+    Hosts,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let micros = |count: u64| Period::within(Picos(count * 1_000_000));
@@ -112,6 +174,14 @@ impl Default for Settings {
             ack_from: Bytes(1),
             chunk: SomeBytes::within(Bytes(4000)),
             repeats_chunk: false,
+            nack_interval: micros(500),
+            nack_notifies: false,
+            acknowledges_again: false,
+            skips_acknowledged: false,
+            timeout: None,
+            list: List::Cleared,
+            wake: Wake::Earliest,
+            ports: Ports::Pairs,
             minimum_rate: BitsPerSecond(100_000_000),
             additive_increase: Increase(BitsPerSecond(5_000_000)),
             hyper_increase: Increase(BitsPerSecond(50_000_000)),
@@ -132,6 +202,36 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Rules and constants of `ConWeave`'s simulator, from `rdma-hw.cc`, `qbb-net-device.cc` and `rdma-queue-pair`.
+    pub fn conweave() -> Self {
+        let micros = |count: u64| Period::within(Picos(count * 1_000_000));
+        Self {
+            nack_interval: micros(4),
+            nack_notifies: true,
+            acknowledges_again: true,
+            skips_acknowledged: true,
+            timeout: Some(micros(4000)),
+            list: List::Kept,
+            wake: Wake::Next,
+            ports: Ports::Hosts,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the rules of `ConWeave`'s simulator, of keys that `is_free` names.
+    pub fn follow_conweave(&mut self, is_free: impl Fn(&str) -> bool) {
+        let there = Self::conweave();
+        macro_rules! take {
+            ($($key:ident),+) => {
+                $(if is_free(stringify!($key)) {
+                    self.$key = there.$key;
+                })+
+            };
+        }
+        take!(nack_interval, nack_notifies, acknowledges_again, skips_acknowledged);
+        take!(timeout, list, wake, ports);
+    }
+
     /// g as a double.
     pub(super) fn gain(&self) -> f64 {
         let Ratio { numerator, denominator } = self.gain.get();

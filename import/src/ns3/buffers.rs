@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fabric_core::buffer::MAX_BUFFER;
+use fabric_core::scheme::service_pools;
 use scenario::ScenarioError;
 use scenario::quantity::display;
 use units::{BitsPerSecond, Bytes};
@@ -55,7 +56,7 @@ pub struct Buffers {
     pub xon_offset: Bytes,
     /// True if private buffer and headroom are set aside for ports, not for their queues.
     pub of_ports: bool,
-    /// Switches with a larger buffer, and its size.
+    /// Switches with another buffer, and its size.
     pub larger: Vec<(u32, Bytes)>,
 }
 
@@ -82,7 +83,9 @@ impl Buffers {
             Simulator::ConWeave => Self::conweave(config, topology, groups, remarks)?,
             Simulator::Ns3Datacenter => Self::datacenter(config, topology, groups, remarks)?,
         };
-        buffers.make_room(config, topology, remarks)?;
+        if !(config.has_dialect && config.simulator == Simulator::ConWeave) {
+            buffers.make_room(config, topology, remarks)?;
+        }
         Ok(buffers)
     }
 
@@ -178,6 +181,9 @@ impl Buffers {
         groups: BTreeSet<u8>,
         remarks: &mut Remarks,
     ) -> Result<Self, ScenarioError> {
+        if config.has_dialect {
+            return Self::conweave_pools(config, topology, groups, remarks);
+        }
         let size = match mebibytes(config, 0, remarks)? {
             Bytes(0) => conweave_size(config, topology, remarks),
             size => size,
@@ -203,6 +209,30 @@ impl Buffers {
             // 16 B of the shared pool, multiplied by alpha.
             xon_offset: Bytes(1),
             of_ports: false,
+            larger: Vec::new(),
+        })
+    }
+
+    /// Buffers of `ConWeave`'s switches as the dialect has them.
+    fn conweave_pools(
+        config: &Config,
+        topology: &Topology,
+        lossless: BTreeSet<u8>,
+        remarks: &mut Remarks,
+    ) -> Result<Self, ScenarioError> {
+        let of_switches = conweave_buffers(config, topology)?;
+        let largest = of_switches.iter().map(|(_, size)| *size).max();
+        mebibytes(config, 0, remarks)?;
+        Ok(Self {
+            size: largest.unwrap_or(Bytes(CONWEAVE_BUFFER_PER_PORT)),
+            private_per_queue: Bytes(0),
+            splits_packets: false,
+            lossless,
+            headroom: Headroom::BandwidthDelays(2),
+            alpha_shift: CONWEAVE_ALPHA_SHIFT,
+            alpha_shift_by_rate: Vec::new(),
+            xon_offset: Bytes(1),
+            of_ports: true,
             larger: Vec::new(),
         })
     }
@@ -303,6 +333,34 @@ fn mebibytes(config: &Config, default: u64, remarks: &mut Remarks) -> Result<Byt
         remarks.asked(config.place("BUFFER_SIZE"), &there, &here);
     }
     Ok(Bytes(size.min(MAX_SIZE) << 20))
+}
+
+/// Returns the buffer of each of `ConWeave`'s switches: `BUFFER_SIZE`, or a size for each port.
+pub fn conweave_buffers(
+    config: &Config,
+    topology: &Topology,
+) -> Result<Vec<(u32, Bytes)>, ScenarioError> {
+    let given = mebibytes(config, 0, &mut Remarks::default())?;
+    let size = |switch: u32| match given {
+        Bytes(0) => {
+            let of_ports = ports(topology, switch).count() as u64 * CONWEAVE_BUFFER_PER_PORT;
+            Bytes(of_ports.min(MAX_BUFFER.0))
+        }
+        given => given,
+    };
+    let switches = topology.nodes().filter(|&node| topology.is_switch(node));
+    Ok(switches.map(|switch| (switch, size(switch))).collect())
+}
+
+/// Returns true if a switch of `ConWeave`'s simulator has no pool: headroom and reserves take its buffer.
+pub fn sets_aside_all(config: &Config, topology: &Topology) -> Result<bool, ScenarioError> {
+    let buffers = conweave_buffers(config, topology)?;
+    Ok(buffers.into_iter().any(|(switch, buffer)| {
+        let products = ports(topology, switch).map(|link| Bytes(product(link).saturating_mul(2)));
+        let settings = service_pools::Settings { buffer, frame: Bytes(CONWEAVE_FRAME) };
+        let [aside, _] = settings.set_aside(products.map(|bytes| bytes.min(MAX_BUFFER)));
+        aside >= buffer
+    }))
 }
 
 /// Returns the buffer of `ConWeave`'s switches, computed from their ports.

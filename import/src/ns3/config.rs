@@ -31,6 +31,8 @@ pub struct Config {
     pub arguments: Arguments,
     /// True if the scenario follows the simulator's rules by a dialect.
     pub has_dialect: bool,
+    /// Setting that the dialect does not have, and what it asks for.
+    pub beyond_dialect: Option<(Subject, &'static str)>,
     /// Maps with more values than their counts.
     pub surplus: Vec<&'static str>,
     /// Keys that the simulator does not have, with their places.
@@ -95,8 +97,16 @@ impl Config {
                 return Err(source.error(key.span(), &title, &help));
             }
         }
-        let has_dialect = simulator.traits().has_dialect && !options.own_rules;
-        Ok(Self { source, simulator, arguments, has_dialect, surplus, unknown, settings })
+        Ok(Self {
+            source,
+            simulator,
+            arguments,
+            has_dialect: simulator.traits().dialect.is_some() && !options.own_rules,
+            beyond_dialect: None,
+            surplus,
+            unknown,
+            settings,
+        })
     }
 
     /// Returns the source file.

@@ -1,17 +1,28 @@
-//! Settings of the dialect `hpcc-ns3`: hosts of HPCC's simulator, with the config's own numbers.
+//! Settings of the dialects: hosts of the simulators, with the config's own numbers.
 
 use std::fmt::Write;
 
 use scenario::ScenarioError;
 use scenario::quantity::display;
-use units::{Bytes, Nanos};
+use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use workload::decimal;
 
-use super::config::Config;
+use super::buffers::{conweave_buffers, sets_aside_all};
+use super::config::{Config, read_decimal};
 use super::control::Control;
+use super::simulator::Simulator;
+use super::topology::Topology;
 use super::translation::Translation;
+use crate::Subject;
 
 /// Hops that the simulator's telemetry has room for.
 const MAX_HOPS: u32 = 5;
+/// `PAUSE_TIME` of `ConWeave`'s simulator if the config has none, us.
+const PAUSE_MICROS: u64 = 5;
+/// Seeds of ns-3's generator.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
+/// Bytes of the longest frame on a link.
+const LONGEST_FRAME: u64 = 4096;
 
 /// Keys of `host.ns3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +37,76 @@ pub struct Simulated {
     repeats_chunk: bool,
     rate_per_hop: bool,
     skips_empty_queues: bool,
+    /// Time of a pause in us, and the seed, of `ConWeave`'s simulator.
+    pub of_conweave: Option<(u64, u64)>,
+}
+
+impl Config {
+    /// Leaves the dialect out if the files ask for something that it does not have.
+    pub fn settle_dialect(&mut self, topology: &Topology) -> Result<(), ScenarioError> {
+        if self.has_dialect && self.simulator == Simulator::ConWeave {
+            self.beyond_dialect = self.beyond_conweave(topology)?;
+            self.has_dialect = self.beyond_dialect.is_none();
+        }
+        Ok(())
+    }
+
+    /// `PAUSE_TIME` in whole microseconds.
+    fn pause_micros(&self) -> Result<u64, ScenarioError> {
+        const KEY: &str = "PAUSE_TIME";
+        if !self.has(KEY) {
+            return Ok(PAUSE_MICROS);
+        }
+        let micros = read_decimal(self.source(), KEY, self.word(KEY)?)? / decimal::ONE;
+        Ok(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+
+    /// A setting of `ConWeave`'s simulator that the dialect does not have, and what it asks for.
+    fn beyond_conweave(
+        &self,
+        topology: &Topology,
+    ) -> Result<Option<(Subject, &'static str)>, ScenarioError> {
+        let stamped = self.simulator.traits().stamped_gigabits;
+        // Of the rates that stamps name there, the dialect's do not name 40 Gbit/s.
+        let is_stamped = |rate: &BitsPerSecond| {
+            let mut rates = stamped.iter().filter(|gigabits| **gigabits != 40);
+            rates.any(|gigabits| rate.0 == gigabits * 1_000_000_000)
+        };
+        let pause = Nanos(self.pause_micros()?.saturating_mul(1000));
+        let outlives = topology.links.iter().all(|link| {
+            let frame = link.rate.serialise(LONGEST_FRAME);
+            Picos::from_nanos(pause.min(Nanos(u64::MAX / 2000))) > link.delay + frame
+        });
+        let stamps_all = topology.rates().iter().all(is_stamped);
+        let found = [
+            ("ENABLE_IRN", self.flag("ENABLE_IRN", false)?, "IRN"),
+            ("ENABLE_PFC", !self.flag("ENABLE_PFC", true)?, "switches without PFC"),
+            ("LB_MODE", self.whole("LB_MODE", 0)? != 0, "another load balancing than ECMP"),
+            (
+                "CC_MODE",
+                self.whole("CC_MODE", 1)? == 3 && !stamps_all,
+                "HPCC's stamps of 40 Gbit/s, or of rates without a stamp",
+            ),
+            ("PAUSE_TIME", !outlives, "pauses that are shorter than a frame is on its way"),
+            (
+                "BUFFER_SIZE",
+                sets_aside_all(self, topology)?,
+                "a buffer of which headroom and reserves leave nothing",
+            ),
+            (
+                "RANDOM_SEED",
+                !SEEDS.contains(&self.whole("RANDOM_SEED", 1)?),
+                "a seed that ns-3 does not have",
+            ),
+        ];
+        let first = found.into_iter().find(|(_, is_beyond, _)| *is_beyond);
+        Ok(first.map(|(key, _, what)| (self.place(key), what)))
+    }
 }
 
 impl Translation {
     /// Takes what only the dialect follows, and adds what it does not.
-    pub fn follow(&mut self, config: &Config) -> Result<(), ScenarioError> {
+    pub fn follow(&mut self, config: &Config, topology: &Topology) -> Result<(), ScenarioError> {
         self.simulated = Some(Simulated {
             control: self.transport.control.clone(),
             window: self.transport.window,
@@ -41,7 +117,21 @@ impl Translation {
             repeats_chunk: config.flag("L2_BACK_TO_ZERO", false)?,
             rate_per_hop: config.flag("MULTI_RATE", true)?,
             skips_empty_queues: config.flag("SAMPLE_FEEDBACK", false)?,
+            of_conweave: match config.simulator {
+                Simulator::ConWeave => {
+                    Some((config.pause_micros()?, config.whole("RANDOM_SEED", 1)?))
+                }
+                Simulator::Hpcc | Simulator::Ns3Datacenter => None,
+            },
         });
+        if config.simulator == Simulator::ConWeave {
+            let here = "follow its source; no run of it has been compared";
+            self.remarks.inherent("results", "its own", here);
+            self.buffers.larger = conweave_buffers(config, topology)?
+                .into_iter()
+                .filter(|(_, size)| *size != self.buffers.size)
+                .collect();
+        }
         // What happens at the end does not run there.
         self.duration = Nanos(self.duration.0 - 1);
         let hpcc = matches!(self.transport.control, Control::Hpcc(_));

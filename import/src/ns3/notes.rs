@@ -48,7 +48,9 @@ impl Translation {
         ] {
             if config.has(key) && !unused.contains(&key) {
                 let columns = match config.simulator {
-                    Simulator::ConWeave => ", with addresses where this simulator has ids",
+                    Simulator::ConWeave if !config.has_dialect => {
+                        ", with addresses where this simulator has ids"
+                    }
                     _ => "",
                 };
                 let columns = if key == "FCT_OUTPUT_FILE" { columns } else { "" };

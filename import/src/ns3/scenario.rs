@@ -197,8 +197,13 @@ fn fill(
     for line in translation.remarks.table() {
         writeln!(toml, "# {}", in_comment(&line))?;
     }
-    if translation.simulated.is_some() {
-        writeln!(toml, "dialect = \"hpcc-ns3\"")?;
+    if let (Some(simulated), Some(dialect)) =
+        (&translation.simulated, config.simulator.traits().dialect)
+    {
+        writeln!(toml, "dialect = {dialect:?}")?;
+        if let Some((_, seed)) = simulated.of_conweave {
+            writeln!(toml, "seed = {seed}")?;
+        }
     }
     writeln!(toml, "duration = \"{}\"\n", time(translation.duration))?;
     fill_topology(toml, topology, translation)?;
@@ -298,6 +303,10 @@ fn fill_switch(toml: &mut String, of: &Translation) -> std::fmt::Result {
     if let Control::Hpcc(Hpcc { stamp_multiple, .. }) = of.transport.control {
         let (sent, queue) = (128 * stamp_multiple, 80 * stamp_multiple);
         writeln!(toml, "telemetry_steps = {{ sent = \"{sent}B\", queue = \"{queue}B\" }}")?;
+    }
+    let pause = of.simulated.as_ref().and_then(|simulated| simulated.of_conweave);
+    if let Some((micros, _)) = pause {
+        writeln!(toml, "pause_lasts = \"{micros}us\"")?;
     }
     // The simulator checks a paused queue when one of its packets departs.
     writeln!(toml, "resume_test = \"departure\"")?;

@@ -62,8 +62,8 @@ pub struct Traits {
     pub nak_again: &'static str,
     /// True if delays of links are doubles that are cut, too.
     pub cuts_delays: bool,
-    /// True if a dialect has the simulator's rules.
-    pub has_dialect: bool,
+    /// Name of the dialect that has the simulator's rules.
+    pub dialect: Option<&'static str>,
 }
 
 /// A field of a topology's first line.
@@ -125,7 +125,7 @@ const HPCC: Traits = Traits {
     ack_header: 12,
     nak_again: "500 us",
     cuts_delays: true,
-    has_dialect: true,
+    dialect: Some("hpcc-ns3"),
 };
 
 const CONWEAVE_TRAITS: Traits = Traits {
@@ -152,7 +152,7 @@ const CONWEAVE_TRAITS: Traits = Traits {
     ack_header: 18,
     nak_again: "4 us",
     cuts_delays: false,
-    has_dialect: false,
+    dialect: Some("conweave-ns3"),
     ..HPCC
 };
 
@@ -186,7 +186,7 @@ const NS3_DATACENTER: Traits = Traits {
     ],
     rounding: Rounding::Nearest,
     cuts_delays: false,
-    has_dialect: false,
+    dialect: None,
     bare_rates: true,
     stamped_gigabits: &[25, 40, 50, 100, 200, 400],
     ..HPCC

@@ -272,7 +272,7 @@ fn import_of(
     let arguments = Arguments::parse(simulator, &words).unwrap();
     let [config, topology, flows] = [("c.txt", config), ("t.txt", topology), ("f.txt", flows)]
         .map(|(name, text)| Source::new(name, text));
-    super::import_texts(simulator, arguments, config, &topology, &flows, "c", Options::default())
+    super::import_texts(simulator, arguments, config, &topology, &flows, "c", OWN_RULES)
 }
 
 /// Returns the differences that settings ask for.

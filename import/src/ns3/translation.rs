@@ -130,9 +130,17 @@ impl Translation {
         translation.monitor(config)?;
         translation.notes(config, topology, flows)?;
         if config.has_dialect {
-            translation.follow(config)?;
+            translation.follow(config, topology)?;
         } else {
             translation.inherent(config, topology, flows);
+        }
+        if let (Some((place, what)), Some(dialect)) =
+            (&config.beyond_dialect, config.simulator.traits().dialect)
+        {
+            let what = format!(
+                "{what}: the dialect {dialect} does not have it, so that the run follows xoff's own rules"
+            );
+            translation.remarks.note(place, &what);
         }
         Ok(translation)
     }

@@ -44,6 +44,8 @@ fn hpcc() -> HpccOptions {
             dump_interval: Nanos(100),
             before: Nanos(1000),
         },
+        hosts_by_id: false,
+        every_pause: false,
     }
 }
 

@@ -23,15 +23,21 @@ fn options() -> HpccOptions {
             dump_interval: Nanos(1000),
             before: Nanos(10_000),
         },
+        hosts_by_id: false,
+        every_pause: false,
     }
 }
 
 /// Contents of `fct.txt`, `pfc.txt` and `qlen.txt` after `fill`.
 fn files(fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
+    files_with(options(), fill)
+}
+
+fn files_with(options: HpccOptions, fill: impl FnOnce(&mut HpccFiles)) -> [String; 3] {
     let temp = tempfile::tempdir().unwrap();
     let names = HpccFiles::FILES.into_iter().chain([Manifest::FILE]);
     let staging = Staging::claim(temp.path(), names.map(str::to_owned).collect()).unwrap();
-    let mut files = HpccFiles::create(&staging, options()).unwrap();
+    let mut files = HpccFiles::create(&staging, options).unwrap();
     fill(&mut files);
     files.finish().unwrap();
     staging.publish().unwrap();
@@ -65,7 +71,7 @@ fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
     let [fct, ..] = files(|files| {
         for (flow, src, dst) in [(0, "h1", "h300"), (1, "h1", "h300"), (2, "h300", "h1")] {
             let standalone = (flow == 2).then_some(Nanos(88_000));
-            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone });
+            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone, ports: None });
         }
         files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
         files.flow(&flow(2, "h300", "h1", Some(90_000))).unwrap();
@@ -145,4 +151,29 @@ fn a_pause_is_over_at_the_instant_of_its_expiry() {
         }
     });
     assert_eq!(pfc, "2000000100 1 0 1 1\n2000000500 1 0 1 1\n");
+}
+
+/// `qp_finish` and `get_pfc` of `ConWeave`'s simulator.
+#[test]
+fn conweaves_lines_have_ids_own_ports_and_every_frame() {
+    let options = HpccOptions { hosts_by_id: true, every_pause: true, ..options() };
+    let [fct, pfc, _] = files_with(options, |files| {
+        for flow in [0, 1] {
+            let (src, dst) = ("h1", "h300");
+            let ports = Some([10_007, 103]);
+            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone: None, ports });
+        }
+        files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
+        for (time, until) in [(100, 5100), (200, 5200), (300, 300), (400, 400)] {
+            let (time, until) = (Nanos(time), Nanos(until));
+            let (node, port, by, priority) = ("h1", 0, "", 3);
+            let received =
+                PauseReceived { time, node, port, by, priority, binds: time, until, quanta: None };
+            files.pause_received(&received).unwrap();
+        }
+    });
+    assert_eq!(fct, "1 300 10007 103 1000000 2000010000 135001 90000\n");
+    let expected = [(100, 1), (200, 1), (300, 0), (400, 0)]
+        .map(|(time, kind)| format!("2000000{time} 1 0 1 {kind}\n"));
+    assert_eq!(pfc, expected.concat());
 }

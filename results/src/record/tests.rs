@@ -75,6 +75,7 @@ fn run(folder: Option<&Path>) -> RunReport {
             src: "h1",
             dst: "h0",
             standalone: None,
+            ports: None,
         });
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
@@ -278,6 +279,8 @@ fn a_record_follows_what_it_was_asked_to_follow() {
         destination_ports: BTreeMap::new(),
         time_offset: Nanos(0),
         sampling,
+        hosts_by_id: false,
+        every_pause: false,
     };
     let options =
         ResultsOptions { tables: all_tables(), hpcc: Some(hpcc), ..ResultsOptions::default() };
@@ -300,6 +303,7 @@ fn a_record_follows_what_it_was_asked_to_follow() {
             src: "h0",
             dst: "h1",
             standalone: None,
+            ports: None,
         });
         for delay in [900, 800] {
             let (link_delay, headroom) = (Some(Nanos(delay)), Bytes(delay * 10));

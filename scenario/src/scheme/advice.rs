@@ -43,6 +43,9 @@ impl Switch {
             (DropReason::HeadroomPoolExhausted, ..) => {
                 "the pool of oversubscribed headroom was empty; lower `switch.scheme.ratio`"
             }
+            (DropReason::EgressPoolExhausted, ..) => {
+                "its egress queue held as much as the egress pool had left; raise `switch.buffer`"
+            }
             (DropReason::NoDescriptor, ..) => {
                 "all descriptors were taken; lower the buffer (`switch.buffer`, `[[switches]]`) or send larger frames"
             }

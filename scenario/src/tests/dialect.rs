@@ -1,6 +1,9 @@
 //! The dialect of a simulator: keys that it chooses, and errors at their lines.
 
-use crate::{DatapathKind, Dialect, Ecmp, Numbers, Order, PauseLasts, Reserves, Scheme};
+use host_agent::ns3::{List, Settings, Wake};
+use units::{Bytes, Picos};
+
+use crate::{DatapathKind, Dialect, Ecmp, HpccLines, Numbers, Order, PauseLasts, Reserves, Scheme};
 
 use super::{SMALL, parse, report, report_on};
 
@@ -39,6 +42,74 @@ fn a_dialect_chooses_the_keys_that_the_file_does_not_set() {
     assert_eq!(again, scenario);
 }
 
+#[test]
+fn conweaves_dialect_chooses_its_keys_and_leaves_those_of_the_file() {
+    let dialect = format!("dialect = \"conweave-ns3\"\n{SMALL}");
+    let scenario = parse(&dialect).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.dialect, Some(Dialect::ConweaveNs3));
+    assert_eq!((scenario.order, scenario.numbers), (Order::Insertion, Numbers::Mrg32k3aOfSwitches));
+    let switch = &scenario.switch;
+    assert_eq!(switch.pause_lasts, PauseLasts::Time(Picos(5_000_000)));
+    assert!(matches!(switch.scheme, Scheme::ServicePools(of) if of.frame.get() == Bytes(1048)));
+    assert_eq!((switch.private_per_queue, switch.control_priority.0), (Bytes(0), Some(0)));
+    assert_eq!(switch.threshold.xon_offset(), Bytes(1));
+    assert_eq!(switch.headroom.given_bandwidth_delays(), Some(2));
+    assert_eq!(scenario.host.ns3, Some(Settings::conweave()));
+    assert_eq!(scenario.host.ack_queue.map(|queue| queue.0), Some(0));
+    let own = format!(
+        "{dialect}[switch]\npause_lasts = \"7us\"\nscheme = {{ kind = \"pfc-service-pools\", frame = \"2kB\" }}\n\
+         [host.ns3]\ncontrol = \"dcqcn\"\nlist = \"cleared\"\n[results.hpcc]\n"
+    );
+    let scenario = parse(&own).unwrap_or_else(|error| panic!("{error}"));
+    let hosts = scenario.host.ns3.expect("they are the simulator's");
+    assert_eq!((hosts.list, hosts.wake), (List::Cleared, Wake::Next), "a key at a time");
+    assert_eq!(scenario.switch.pause_lasts, PauseLasts::Time(Picos(7_000_000)));
+    let hpcc = scenario.results.hpcc.as_ref().expect("the file has it");
+    assert_eq!(hpcc.lines, HpccLines::Conweave);
+    let text = scenario.to_toml();
+    for line in
+        ["numbers = \"mrg32k3a-of-switches\"", "pause_lasts = \"7us\"", "nack_interval = \"4us\""]
+    {
+        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    }
+    let again = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, scenario);
+}
+
+#[test]
+fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
+    for (more, title) in [
+        ("[switch]\npause_lasts = \"1us\"\n", "pauses of 1us"),
+        ("[switch]\npause_lasts = \"5000500ps\"\n", "pauses of"),
+        ("[switch]\npause_lasts = \"soon\"\n", "no end of a pause is called `soon`"),
+        ("[switch]\npause_lasts = \"until-resume\"\n", "PFC on service pools with other rules"),
+        (
+            "[switch]\nthreshold = { kind = \"static\", xoff = \"20kB\", xon = \"10kB\" }\n",
+            "PFC on service pools with other rules",
+        ),
+        ("[switch]\nheadroom = { kind = \"sih\" }\n", "PFC on service pools with other rules"),
+        (
+            "[switch]\nbuffer = \"60kB\"\nheadroom = { kind = \"sih\", bandwidth_delays = 1 }\n",
+            "switch `s0` sets aside",
+        ),
+        ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
+    ] {
+        let report = report(&format!("dialect = \"conweave-ns3\"\n{SMALL}{more}"));
+        let (line, found) = place(&report);
+        assert!(found.contains(title), "{report}");
+        assert!(line.parse::<u32>().expect("a line") > 11, "{report}");
+    }
+    let seed = report(&format!("dialect = \"conweave-ns3\"\nseed = 4294944443\n{SMALL}"));
+    assert_eq!(place(&seed), ("2", "a seed that MRG32k3a does not have"), "{seed}");
+    for (more, title) in [
+        ("[switch]\npause_lasts = \"5us\"\n", "pauses of 5us, and events by node"),
+        ("[switch]\nscheme = { kind = \"pfc-service-pools\" }\n", "PFC on service pools with"),
+    ] {
+        let report = report_on(more);
+        assert!(place(&report).1.starts_with(title), "{report}");
+    }
+}
+
 /// Other runs write what they wrote before.
 #[test]
 fn a_scenario_without_a_dialect_does_not_name_its_keys() {
@@ -53,9 +124,9 @@ fn a_scenario_without_a_dialect_does_not_name_its_keys() {
 
 #[test]
 fn an_unknown_dialect_is_an_error_at_its_line() {
-    let text = format!("dialect = \"conweave-ns3\"\n{SMALL}");
+    let text = format!("dialect = \"ns2\"\n{SMALL}");
     let report = report(&text);
-    assert_eq!(place(&report), ("1", "`dialect` cannot be `conweave-ns3`"), "{report}");
+    assert_eq!(place(&report), ("1", "`dialect` cannot be `ns2`"), "{report}");
 }
 
 #[test]

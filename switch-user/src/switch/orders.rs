@@ -80,6 +80,26 @@ impl<F: Copy + Default, S: Scheme> Switch<F, S> {
         }
     }
 
+    /// Ends the pause number `pause` of an ingress queue after the time for which the neighbour obeys it, without a frame. A
+    /// later pause goes on.
+    pub fn end_pause<O: Observer>(
+        &mut self,
+        now: Picos,
+        port: u16,
+        class: Priority,
+        pause: u32,
+        observer: &mut O,
+    ) {
+        let policy = self.config.policy;
+        let Some(at) = Ingress::new(&self.tables, policy, port.into(), class) else { return };
+        if at.queue.off.load() == 0 || at.queue.pauses.load() != pause {
+            return;
+        }
+        at.queue.off.store(0);
+        let order = at.resume_queue(S::threshold(&at));
+        self.report_pause(now, port, &order, (class.bit(), PauseEvent::Resume), observer);
+    }
+
     fn renewal(
         &self,
         now: Picos,

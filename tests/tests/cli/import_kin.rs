@@ -89,6 +89,15 @@ fn a_folder_of_conweaves_simulator_becomes_a_run() {
     let folder = conweave(CONWEAVE, LEAF_SPINE, flows);
     let imported = import(&folder, "conweave", &[]).assert_code(0);
     assert!(imported.stdout.contains("4 switches, 4 hosts, 3 flows"), "{}", imported.stdout);
+    for words in ["config.txt:5: VOQ_MON_FILE", "no run of it has been compared"] {
+        assert!(imported.stderr.contains(words), "{words:?}: {}", imported.stderr);
+    }
+    run(&folder);
+    let fct = fs::read_to_string(folder.path("results/fct.txt")).expect("it is written");
+    // Ids, and ports by hosts: flow 1 is the second to host 2.
+    assert!(fct.lines().any(|line| line.starts_with("1 2 10000 101 100000 2000001000 ")), "{fct}");
+    let folder = conweave(CONWEAVE, LEAF_SPINE, flows);
+    let imported = import(&folder, "conweave", &["--no-dialect"]).assert_code(0);
     for words in ["config.txt:5: VOQ_MON_FILE", "ACKs  ", "PAUSE  ", "another hash"] {
         assert!(imported.stderr.contains(words), "{words:?}: {}", imported.stderr);
     }
@@ -142,10 +151,12 @@ fn acks_go_ahead_of_data_in_conweaves_switches() {
     let star = "5 1 4\n4\n0 4 100Gbps 1000ns 0\n1 4 100Gbps 1000ns 0\n2 4 100Gbps 1000ns 0\n\
                 3 4 100Gbps 1000ns 0\n";
     let flows = "3\n1 0 3 1000 2\n2 1 3 2500 2.0000020001\n3 1 3 2500 2.0000020001\n";
-    let folder = conweave(&CONWEAVE.replace("CC_MODE 1", "CC_MODE 0"), star, flows);
-    import(&folder, "conweave", &[]).assert_code(0);
-    run(&folder);
-    assert_eq!(completion_times(&folder), [4253, 4470, 4513]);
+    for more in [&[][..], &["--no-dialect"]] {
+        let folder = conweave(&CONWEAVE.replace("CC_MODE 1", "CC_MODE 0"), star, flows);
+        import(&folder, "conweave", more).assert_code(0);
+        run(&folder);
+        assert_eq!(completion_times(&folder), [4253, 4470, 4513], "{more:?}");
+    }
 
     let folder = datacenter(&hpcc("CC_MODE 0", 100), star, &flows.replace(" 3 ", " 3 100 "));
     import(&folder, "hpcc", &[]).assert_code(0);

@@ -30,8 +30,8 @@ pub struct Arguments {
     /// Writes a scenario even if xoff does not support everything that the files ask for.
     #[arg(long)]
     lenient: bool,
-    /// Leaves out the simulator's dialect, where there is one (hpcc): results then follow xoff's own rules, on any
-    /// number of threads and on both datapaths, and are not the simulator's to the nanosecond.
+    /// Leaves out the simulator's dialect, where there is one (hpcc, conweave): results then follow xoff's own rules, on
+    /// any number of threads and on both datapaths, and are not the simulator's to the nanosecond.
     #[arg(long)]
     no_dialect: bool,
     /// Replaces the output of an earlier import. If the import fails, all files stay as they are.

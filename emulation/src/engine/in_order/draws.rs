@@ -1,9 +1,10 @@
 //! Random numbers in the order of events, as ns-3 draws them: marks, losses, and numbers that PFC frames use up.
 //!
-//! Each number for a mark is the first of a new stream. Streams count up over the whole run. Losses have one stream,
+//! In HPCC's simulator each number for a mark is the first of a new stream. Streams count up over the whole run. In
+//! `ConWeave`'s each switch has a copy of one stream from its start, and PFC frames have no effect. Losses have one stream,
 //! with a copy for each link that has an own rate, and one for all others.
 
-use scenario::{Fault, Scenario};
+use scenario::{Fault, Numbers, Scenario};
 use topology::WireId;
 
 use super::mrg32k3a::{Generator, Jump};
@@ -11,6 +12,8 @@ use crate::switch_settings;
 
 /// Stream of losses.
 const LOSS_STREAM: u64 = (1 << 63) + 50;
+/// Stream of marks, of which each switch of `ConWeave`'s simulator has a copy.
+const MARK_STREAM: u64 = 1 << 63;
 /// Streams that the simulator uses up before a run: of each node, and beside them.
 const STREAMS_PER_NODE: u64 = 6;
 const OTHER_STREAMS: u64 = 2;
@@ -35,12 +38,23 @@ struct Losses {
     own: bool,
 }
 
+/// Numbers for marks.
+#[derive(Debug)]
+enum Source {
+    /// A stream for each number.
+    Streams {
+        /// Generator of the next stream.
+        next: Generator,
+        to_next: Jump,
+    },
+    /// A stream for each switch.
+    Switches(Box<[Generator]>),
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Draws {
-    /// Generator of the next stream.
-    next: Generator,
-    to_next: Jump,
+    source: Source,
     /// By switch and port; empty if nothing is marked.
     marks: Vec<Box<[Marks]>>,
     /// By link.
@@ -52,6 +66,8 @@ impl Draws {
     /// The numbers of a run.
     pub fn new(scenario: &Scenario) -> Self {
         let fabric = scenario.fabric();
+        let of_switches = scenario.numbers == Numbers::Mrg32k3aOfSwitches;
+        let seed = if of_switches { scenario.seed as u32 } else { 1 };
         let links = fabric.wires().len() / 2;
         let mut losses: Vec<Option<Losses>> = vec![None; links];
         let mut generators = Vec::new();
@@ -77,7 +93,7 @@ impl Draws {
                     continue;
                 }
                 if number == 0 || own {
-                    generators.push(Generator::of_stream(LOSS_STREAM));
+                    generators.push(Generator::seeded(seed, LOSS_STREAM));
                     of_own += u64::from(own);
                 }
                 losses[link] = Some(Losses { rate, generator: generators.len() - 1, own });
@@ -85,7 +101,12 @@ impl Draws {
         }
         let nodes = fabric.nodes().len() as u64;
         let first = STREAMS_PER_NODE * nodes + OTHER_STREAMS + STREAMS_PER_LOSSY_LINK * of_own;
-        let (next, to_next) = (Generator::of_stream(first), Jump::to_next_stream());
+        let source = if of_switches {
+            let of_switch = Generator::seeded(seed, MARK_STREAM);
+            Source::Switches(vec![of_switch; fabric.switch_count() as usize].into())
+        } else {
+            Source::Streams { next: Generator::of_stream(first), to_next: Jump::to_next_stream() }
+        };
         let marks = switch_settings::marks(scenario);
         let marks = marks.into_iter().map(|ports| {
             let of = |marking: switch_user::control_plane::Marking| Marks {
@@ -95,20 +116,13 @@ impl Draws {
             };
             ports.into_iter().map(of).collect()
         });
-        Self { next, to_next, marks: marks.collect(), losses: losses.into(), generators }
-    }
-
-    /// Takes the first number of the next stream.
-    fn number(&mut self) -> f64 {
-        let mut stream = self.next;
-        self.skip(1);
-        stream.draw()
+        Self { source, marks: marks.collect(), losses: losses.into(), generators }
     }
 
     /// Uses up numbers whose values have no effect.
     pub fn skip(&mut self, count: usize) {
-        for _ in 0..count {
-            self.next.jump(&self.to_next);
+        if let Source::Streams { next, to_next } = &mut self.source {
+            (0..count).for_each(|_| next.jump(to_next));
         }
     }
 
@@ -122,8 +136,17 @@ impl Draws {
         if behind <= kmin {
             return false;
         }
-        let chance = pmax * (behind - kmin) as f64 / (kmax - kmin) as f64;
-        self.number() < chance
+        let (above, range) = ((behind - kmin) as f64, (kmax - kmin) as f64);
+        match &mut self.source {
+            Source::Streams { next, to_next } => {
+                let mut stream = *next;
+                next.jump(to_next);
+                stream.draw() < pmax * above / range
+            }
+            Source::Switches(generators) => {
+                generators[switch as usize].draw() < above / range * pmax
+            }
+        }
     }
 
     /// Decides about the loss of a frame that arrives by a wire.

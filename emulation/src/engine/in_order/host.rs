@@ -69,9 +69,12 @@ impl HostNode {
                 let arrival = Arrival::new(now, 0, frame, length);
                 self.arrive_in_order(core, order, node, arrival)?
             }
-            What::Due | What::Starts | What::Announced | What::Begins => {
-                unreachable!("not an event of a simulator's host")
-            }
+            What::Due
+            | What::PauseEnd { .. }
+            | What::OwnPauseEnd { .. }
+            | What::Starts
+            | What::Announced
+            | What::Begins => unreachable!("not an event of a simulator's host"),
         };
         while let Some(event) = self.simulated_mut().poll_event() {
             debug_assert!(!matches!(event, HostEvent::FlowDelivered { .. }));
@@ -105,9 +108,12 @@ impl HostNode {
                 self.due_at = Picos::MAX;
                 self.run_due(core, now);
             }
-            What::Timer(_) | What::Starts | What::Announced | What::Begins => {
-                unreachable!("not an event of xoff's own host")
-            }
+            What::Timer(_)
+            | What::PauseEnd { .. }
+            | What::OwnPauseEnd { .. }
+            | What::Starts
+            | What::Announced
+            | What::Begins => unreachable!("not an event of xoff's own host"),
         }
         self.plan(core, event.node);
         Ok(())
@@ -169,7 +175,9 @@ impl HostNode {
                 reaction
             }
             HostArrival::HopControl(HopControl::Classes(pauses)) => {
-                self.simulated_mut().handle_pauses(now, pauses)
+                let queue = core.queue.as_deref_mut().expect("events run in order");
+                let queue = &mut HostQueue { queue, node };
+                self.simulated_mut().handle_pauses(now, pauses, queue)
             }
             HostArrival::Packet(Packet::Tcp(_))
             | HostArrival::HopControl(_)

@@ -26,7 +26,12 @@ impl Generator {
     /// The generator of stream `stream`, substream 1, under the seed 1, as ns-3 with its default seed and run begins
     /// it.
     pub fn of_stream(stream: u64) -> Self {
-        let mut generator = Self([[1; 3]; 2]);
+        Self::seeded(1, stream)
+    }
+
+    /// The generator of stream `stream`, substream 1, under a seed: all its numbers are the seed at first.
+    pub fn seeded(seed: u32, stream: u64) -> Self {
+        let mut generator = Self([[seed; 3]; 2]);
         generator.jump(&Jump::by(SUBSTREAM));
         generator.jump(&Jump::by(STREAM).times(stream));
         generator
@@ -125,6 +130,16 @@ mod tests {
             (242, 0.225_989_659_318_199_67),
         ] {
             assert_eq!(draw(stream).to_bits(), f64::to_bits(expected), "{stream}");
+        }
+    }
+
+    /// The steps are linear, so that twice the seed gives twice the numbers, modulo the moduli.
+    #[test]
+    fn a_seed_is_in_all_numbers_of_the_state() {
+        assert_eq!(Generator::seeded(1, 74), Generator::of_stream(74));
+        let [one, two] = [1, 2].map(|seed| Generator::seeded(seed, 1 << 63));
+        for ((one, two), modulus) in one.0.iter().zip(&two.0).zip([M1, M2]) {
+            assert_eq!(one.map(|number| (2 * u64::from(number) % modulus) as u32), *two);
         }
     }
 

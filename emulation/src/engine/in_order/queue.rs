@@ -29,6 +29,22 @@ pub enum What {
     Timer(Timer),
     /// Timers of a node, or commands to it, are due.
     Due,
+    /// The pause of a switch's port by its neighbour ends by itself.
+    PauseEnd {
+        /// The port.
+        port: u16,
+        /// The class.
+        class: u8,
+    },
+    /// A pause that a switch has sent ends by itself.
+    OwnPauseEnd {
+        /// The port.
+        port: u16,
+        /// The class.
+        class: u8,
+        /// Number of the pause.
+        pause: u32,
+    },
     /// Flows of this instant start, whatever the node.
     Starts,
     /// A flow's start has been announced to its host.

@@ -1,6 +1,8 @@
 //! A switch under the driver.
 
 use fabric_core::arrival::Outcome;
+use fabric_core::hop_control::HopControl;
+use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::RocePacket;
 use host_agent::ns3::{Control, Hop};
@@ -36,12 +38,21 @@ impl SwitchNode {
                 self.arrive_in_order(core, order, node, Arrival::new(now, port, frame, length))?;
             }
             What::Due => self.run_timers(core, order, (now, node)),
+            What::PauseEnd { port, .. } => {
+                if order.pauses.ends(event) {
+                    self.look(core, order, (now, node), port);
+                }
+            }
+            What::OwnPauseEnd { port, class, pause } => {
+                let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
+                self.switch.end_pause(now, port, Priority::new(class), pause, &mut observer);
+            }
             What::Timer(_) | What::Starts | What::Announced | What::Begins => {
                 unreachable!("not an event of a switch")
             }
         }
         let due = self.switch.next_deadline().unwrap_or(Picos::MAX);
-        if due < self.timers_at {
+        if due < self.timers_at && order.pauses.last_until_frames() {
             self.timers_at = due;
             core.queue().insert(due, node, What::Due);
         }
@@ -87,6 +98,20 @@ impl SwitchNode {
         let mut outcome = Outcome::UNKNOWN;
         self.cross_by_routes(core, &crossing, frame, &mut outcome)?;
         order.skip(core.orders.len());
+        let queue = core.queue.as_deref_mut().expect("events run in order");
+        order.pauses.note_sent(queue, (now, node, port), &core.orders);
+        if let Some(turns) = &mut order.turns {
+            turns.frames_join((node, port), core.orders.len());
+            if let Outcome::Queued(queued) = &outcome
+                && queued.queue == QueueId::CONTROL
+            {
+                let egress = u16::try_from(queued.egress_port).expect("a port of the switch");
+                turns.packet_joins((node, egress));
+            }
+        }
+        if let Outcome::ControlReceived(HopControl::Classes(pauses)) = &outcome {
+            order.pauses.note_received(queue, (now, node, port), pauses);
+        }
         let packet = (frame, crossing.length);
         let Outcome::Queued(queued) = outcome else {
             if let Some(port) = self.take_unqueued(core, (now, port), packet, &outcome) {
@@ -140,7 +165,11 @@ impl SwitchNode {
         if self.out_of(port).busy_until > now {
             return;
         }
-        if let Some(control) = self.switch.poll_control(now, port) {
+        let is_packets = order.turns.as_ref().is_some_and(|it| it.is_packets((node, port)));
+        if !is_packets && let Some(control) = self.switch.poll_control(now, port) {
+            if let Some(turns) = &mut order.turns {
+                turns.frame_leaves((node, port));
+            }
             let frame = match control {
                 ControlTransmission::Built(frame) => frame,
                 ControlTransmission::HopControl { source, control } => {
@@ -156,6 +185,9 @@ impl SwitchNode {
         let sent = self.switch.poll_transmit::<W, _>(now, port, &mut observer);
         let has_news = self.switch.has_news();
         let Some(Transmission { frame, length, queue, mark, .. }) = sent else { return };
+        if let Some(turns) = order.turns.as_mut().filter(|_| queue == QueueId::CONTROL) {
+            turns.packet_leaves((node, port));
+        }
         if mark {
             core.frames.mark(frame);
         }
@@ -195,6 +227,9 @@ impl SwitchNode {
         self.take_discarded(core, now);
         while let Some(woken) = self.switch.poll_woken() {
             order.skip(1);
+            if let Some(turns) = &mut order.turns {
+                turns.frames_join((node, woken), 1);
+            }
             self.look(core, order, (now, node), woken);
         }
     }

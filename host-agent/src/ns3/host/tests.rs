@@ -1,7 +1,11 @@
 //! The NIC's rules, one by one.
 
+mod conweave;
+
+use fabric_core::hop_control::ClassPauses;
 use units::Bytes;
 
+use super::pauses::UNTIL_RESUME;
 use super::*;
 
 const RATE: BitsPerSecond = BitsPerSecond(100_000_000_000);
@@ -11,15 +15,37 @@ const PEER: u32 = 0x0a00_0002;
 
 /// Timers in the order of their insertion.
 #[derive(Debug, Default)]
-struct Recorded(Vec<(u64, Timer)>);
+struct Recorded(Vec<(u64, Timer)>, Places);
+
+/// Places that were reserved, and ones that a timer took later, with its instant.
+#[derive(Debug, Default)]
+struct Places {
+    reserved: u64,
+    taken: Vec<(u64, u64)>,
+}
 
 impl Schedule for Recorded {
     fn schedule(&mut self, at: Nanos, timer: Timer) {
         self.0.push((at.0, timer));
     }
+
+    fn reserve(&mut self) -> u64 {
+        self.1.reserved += 1;
+        self.1.reserved
+    }
+
+    fn schedule_as(&mut self, place: u64, at: Nanos, timer: Timer) {
+        self.1.taken.push((place, at.0));
+        self.schedule(at, timer);
+    }
 }
 
 fn host(settings: Settings) -> Host {
+    host_with(settings, None)
+}
+
+/// A host whose pauses end after a time.
+fn host_with(settings: Settings, pause: Option<Nanos>) -> Host {
     let lengths = FrameLengths {
         data_headers: Some(48),
         ack: Some(60),
@@ -32,6 +58,7 @@ fn host(settings: Settings) -> Host {
         payload: 1000,
         lengths,
         ack_queue: Priority::new(3),
+        pause,
     };
     Host::new(settings, link)
 }
@@ -71,7 +98,7 @@ fn acknowledge(host: &mut Host, now: u64, qp: u32, number: u32) -> Reaction {
 fn pause(host: &mut Host, class: u8, quanta: u16) -> Reaction {
     let mut pauses = ClassPauses { named: 1 << class, ..ClassPauses::default() };
     pauses.quanta[usize::from(class)] = quanta;
-    host.handle_pauses(Picos(5), &pauses)
+    host.handle_pauses(Picos(5), &pauses, &mut Recorded::default())
 }
 
 #[test]
@@ -176,7 +203,7 @@ fn pauses_stop_a_class_until_resume_and_acks_by_a_class_of_their_own() {
         other => panic!("{other:?}"),
     };
     let events: Vec<u64> = std::iter::from_fn(|| host.poll_event()).map(until).collect();
-    assert_eq!(events, [UNTIL_RESUME, 0]);
+    assert_eq!(events, [UNTIL_RESUME.0, 0]);
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Files of `ConWeave`'s simulator.
+//! Files of `ConWeave`'s simulator, without a dialect and with it.
+
+mod dialect;
 
 use super::*;
 
