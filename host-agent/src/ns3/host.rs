@@ -183,12 +183,13 @@ impl Host {
             Answer::Nack => Syndrome::NakSequenceError,
         };
         let notifies = marked || self.settings.nack_notifies && answer == Answer::Nack;
+        let mut packet = answer_to(packet, expected, syndrome, notifies);
+        if self.settings.acks_in_class_0 {
+            packet.dscp = 0;
+        }
         let mut all = Stamps::default();
         all[..stamps.len()].copy_from_slice(stamps);
-        self.answers.push_back(Waiting {
-            packet: answer_to(packet, expected, syndrome, notifies),
-            stamps: all,
-        });
+        self.answers.push_back(Waiting { packet, stamps: all });
         Reaction { looks: true, delivered, ..Reaction::default() }
     }
 

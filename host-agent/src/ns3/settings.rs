@@ -41,6 +41,8 @@ pub struct Settings {
     pub nack_interval: Period,
     /// True if a NACK also notifies congestion, as in ConWeave's simulator. Default false.
     pub nack_notifies: bool,
+    /// True if ACKs and NACKs have class 0, as in ConWeave's simulator; otherwise the class of their data. Default false.
+    pub acks_in_class_0: bool,
     /// True if a receiver acknowledges packets that it has had before, and takes packets of which it has had a part, as in
     /// ConWeave's simulator. Default false: it is silent.
     pub acknowledges_again: bool,
@@ -176,6 +178,7 @@ impl Default for Settings {
             repeats_chunk: false,
             nack_interval: micros(500),
             nack_notifies: false,
+            acks_in_class_0: false,
             acknowledges_again: false,
             skips_acknowledged: false,
             timeout: None,
@@ -208,6 +211,7 @@ impl Settings {
         Self {
             nack_interval: micros(4),
             nack_notifies: true,
+            acks_in_class_0: true,
             acknowledges_again: true,
             skips_acknowledged: true,
             timeout: Some(micros(4000)),
@@ -228,7 +232,8 @@ impl Settings {
                 })+
             };
         }
-        take!(nack_interval, nack_notifies, acknowledges_again, skips_acknowledged);
+        take!(nack_interval, nack_notifies, acks_in_class_0, acknowledges_again);
+        take!(skips_acknowledged);
         take!(timeout, list, wake, ports);
     }
 

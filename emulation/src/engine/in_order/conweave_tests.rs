@@ -122,3 +122,18 @@ fn runs_end_with_balanced_books() {
         assert_eq!(outcomes[0], outcomes[1], "{control}, {loss}");
     }
 }
+
+/// Hosts 1 and 2 send three packets each to host 0, so that its port has a queue when the ACK of a packet from host 0 to
+/// host 1 comes there. The packet is at the switch at 1083 ns and at host 1 at 2166, its ACK is at the switch at 3170. The
+/// port of host 0 sends packets from 3083 and from 3166 on; the ACK goes next, from 3249 to 3253 ns.
+#[test]
+fn acks_go_ahead_of_data_at_switches() {
+    let flows = flow(0, 0, 1, 1000) + &flow(2000, 1, 0, 2500) + &flow(2000, 2, 0, 2500);
+    let scenario = scenario(&star(20_000, "", "", &flows));
+    let ends =
+        host_events(&mut engine(&scenario)).into_iter().filter_map(|(_, event)| match event {
+            HostEvent::FlowCompleted { flow, at, .. } => Some((flow, at.to_nanos().0)),
+            _ => None,
+        });
+    assert_eq!(ends.collect::<Vec<_>>()[0], (0, 4253));
+}
