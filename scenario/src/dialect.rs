@@ -264,15 +264,14 @@ impl Scenario {
 
     /// Checks that all packets have the simulator's next hops.
     fn check_ecmp(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let is_ordered = self.switch.next_hops != NextHops::default();
         if self.switch.ecmp == Ecmp::FiveTuple {
-            return match self.switch.next_hops == NextHops::default() || self.host.ns3.is_some() {
-                true => Ok(()),
-                false => {
-                    let title = "an order of next hops that has no effect";
-                    let help = "it belongs to switch.ecmp = \"murmur3\"";
-                    Err(document.error("switch.next_hops", title, help))
-                }
-            };
+            if is_ordered && self.host.ns3.is_none() {
+                let title = "an order of next hops that has no effect";
+                let help = "it belongs to switch.ecmp = \"murmur3\"";
+                return Err(document.error("switch.next_hops", title, help));
+            }
+            return Ok(());
         }
         let routes = if self.routes.is_empty() { "flows" } else { "routes" };
         let is_tcp = self.transports_in_use().any(|it| matches!(it, Transport::Tcp(_)));

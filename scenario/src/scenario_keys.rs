@@ -228,15 +228,7 @@ impl ScenarioKeys {
             let workload = topology::in_32_bits(*workload);
             paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;
         }
-        scenario.check_dialect(document)?;
-        scenario.transports.check(&scenario, document)?;
-        scenario.check_pauses(document)?;
-        scenario.longest_round_trip = scenario.find_longest_round_trip();
-        scenario.check_scheme(document)?;
-        scenario.check_scheduling(document)?;
-        scenario.check_faults(document)?;
-        scenario.check_buffers(document)?;
-        scenario.check_lossy(needs_flows, document)?;
+        scenario.check(needs_flows, document)?;
         Expectation::complete_all(&mut self.expect, &scenario, document)?;
         scenario.expectations = self.expect;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
@@ -258,6 +250,21 @@ impl ScenarioKeys {
             return Err(document.error("seed", "the seed is too large", help));
         }
         Ok(())
+    }
+}
+
+impl Scenario {
+    /// Checks the keys against each other.
+    fn check(&mut self, needs_flows: bool, document: &Document<'_>) -> Result<(), ScenarioError> {
+        self.check_dialect(document)?;
+        self.transports.check(self, document)?;
+        self.check_pauses(document)?;
+        self.longest_round_trip = self.find_longest_round_trip();
+        self.check_scheme(document)?;
+        self.check_scheduling(document)?;
+        self.check_faults(document)?;
+        self.check_buffers(document)?;
+        self.check_lossy(needs_flows, document)
     }
 }
 

@@ -23,7 +23,7 @@ use super::{Ecmp, NextHops, Scenario};
 const BITS_PER_BYTE: u64 = 8;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// BasePath values of a pair of hosts: its first shortest path's.
+/// Base values of a pair of hosts: its first shortest path's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BasePath {
     /// Twice the delay, and the time of a full payload on each link.
@@ -42,8 +42,9 @@ impl BasePath {
 
     /// The simulator's time of a flow alone: the round trip, and all bytes with these headers at the least rate.
     pub fn standalone(self, bytes: u64, payload: u64, headers: u64) -> Nanos {
-        let all = (bytes + headers * bytes.div_ceil(payload)) as u32;
-        let bits = u64::from(all).wrapping_mul(BITS_PER_BYTE * NANOS_PER_SECOND);
+        // The simulator counts in 32 bits.
+        let all = (bytes + headers * bytes.div_ceil(payload)) & u64::from(u32::MAX);
+        let bits = all.wrapping_mul(BITS_PER_BYTE * NANOS_PER_SECOND);
         let time = bits / self.rate.max(1);
         Nanos(self.rtt + time)
     }
@@ -192,7 +193,7 @@ impl SimulatorRoutes {
         Some(group[hash as usize % group.len()])
     }
 
-    /// BasePath values of a pair of hosts.
+    /// Base values of a pair of hosts.
     pub fn base(&self, fabric: &Fabric, [from, to]: [HostId; 2], payload: u64) -> BasePath {
         let mut wire = fabric.host(from).ports[0];
         let (mut delay, mut time, mut rate) = (0, 0, u64::MAX);

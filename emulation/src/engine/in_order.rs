@@ -132,14 +132,13 @@ impl InOrder {
         flow: &workload::Flow,
         [host, receiver]: [u32; 2],
     ) {
-        let starting = match &self.simulated {
-            Some(simulated) => Starting::Simulated(simulated.request(scenario, flow)),
-            None => {
-                let (request, responder) = queue_pairs::queue_pair(scenario, flow);
-                let trace = scenario.results.flow_trace.as_ref();
-                let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
-                Starting::Own { request, responder, receiver, traced }
-            }
+        let starting = if let Some(simulated) = &self.simulated {
+            Starting::Simulated(simulated.request(scenario, flow))
+        } else {
+            let (request, responder) = queue_pairs::queue_pair(scenario, flow);
+            let trace = scenario.results.flow_trace.as_ref();
+            let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
+            Starting::Own { request, responder, receiver, traced }
         };
         self.starts.push_back(Start { at: flow.start, host, flow: starting });
         if let Some(serial) = self.next_start.take() {
@@ -261,7 +260,7 @@ impl<W: Wires> Part<W> {
                 if let Starting::Own { responder, receiver, .. } = &start.flow {
                     self.hosts[*receiver as usize].host.open_responder(responder);
                 }
-                self.hosts[node as usize].begin(core, now, start);
+                self.hosts[node as usize].begin(core, now, &start);
             }
             _ if (node as usize) < hosts => {
                 let host = &mut self.hosts[node as usize];

@@ -18,14 +18,14 @@ use crate::queue_pairs;
 
 impl HostNode {
     /// Creates the queue pair of a flow.
-    pub(super) fn begin<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, start: Start) {
-        match start.flow {
+    pub(super) fn begin<W: Wires>(&mut self, core: &mut Core<W>, now: Picos, start: &Start) {
+        match &start.flow {
             Starting::Simulated(flow) => {
-                self.simulated_mut().start(now.to_nanos(), flow);
+                self.simulated_mut().start(now.to_nanos(), *flow);
                 self.look(core, now, start.host);
             }
             Starting::Own { request, traced, .. } => {
-                self.start_flow(core, now, &request, traced);
+                self.start_flow(core, now, request, *traced);
                 self.plan(core, start.host);
             }
         }
