@@ -204,6 +204,10 @@ pub trait FrameStore {
     fn read_link_delay(&self, frame: FrameId) -> LinkDelayFrame;
     /// Marks congestion in a packet that leaves a switch.
     fn mark(&mut self, frame: FrameId);
+    /// True if a packet says that it may be marked. In memory only: elsewhere the switch asks.
+    fn is_ecn_capable(&self, _frame: FrameId) -> bool {
+        unreachable!("the kernel's switches ask")
+    }
     /// Adds a switch's stamp to a packet that leaves it, if the packet has telemetry.
     fn stamp(&mut self, frame: FrameId, stamp: Stamp);
     /// A packet's stamps, first hop first; empty for other frames.

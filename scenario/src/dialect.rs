@@ -10,6 +10,9 @@ use units::checked::Period;
 use units::{Bytes, Picos};
 use workload::{Flow, FlowStream};
 
+use fabric_core::buffer::MAX_BUFFER;
+use topology::WireId;
+
 use super::document::Document;
 use super::fault::FrameClass;
 use super::lossy::Lossy;
@@ -300,7 +303,7 @@ impl Scenario {
         match in_the_way.iter().find(|(_, is_there, _)| lasts && *is_there) {
             None => Ok(()),
             Some((path, _, what)) => {
-                let title = format!("{what}, and pauses that last until RESUME");
+                let title = format!("{what}, and pauses that do not count in quanta");
                 let help = "they count in quanta: write switch.pause_lasts = \"quanta\"";
                 Err(document.error(path, &title, help))
             }
@@ -326,6 +329,7 @@ impl Scenario {
             let help = "leave out one of them: `order` and `dialect` do without it";
             return Err(document.error(path, &title, help));
         }
+        self.check_service_pools(document)?;
         if self.host.ns3.is_some() {
             self.check_simulated_hosts(document)?;
         }
@@ -333,6 +337,44 @@ impl Scenario {
             self.check_fault_in_order(number, fault, document)?;
         }
         Ok(())
+    }
+
+    /// Checks that a switch with service pools has what they count with.
+    fn check_service_pools(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        if !self.switch.scheme.shares_control_queue() {
+            return Ok(());
+        }
+        let offset = match &self.switch.threshold {
+            Threshold::Dt(dt) => dt.xon_offset,
+            Threshold::Static { .. } | Threshold::EqualShares { .. } => Bytes(0),
+        };
+        let in_the_way = [
+            (
+                "switch.scheme",
+                self.host.ns3.is_none(),
+                "xoff's own hosts",
+                "write the table [host.ns3]",
+            ),
+            (
+                "switch.lossy",
+                self.switch.lossy != Lossy::default(),
+                "another management of lossy traffic",
+                "leave out `lossy`: the pools drop lossy packets, too",
+            ),
+            (
+                "switch.threshold.xon_offset",
+                offset > MAX_BUFFER,
+                "an offset above any buffer",
+                "write at most 960MiB",
+            ),
+        ];
+        match in_the_way.iter().find(|(_, is_there, ..)| *is_there) {
+            None => Ok(()),
+            Some((path, _, what, help)) => {
+                let title = format!("service pools, and {what}");
+                Err(document.error(path, &title, help))
+            }
+        }
     }
 
     /// Checks that a fault has its effect on events in the order of insertion.
@@ -366,14 +408,30 @@ impl Scenario {
                     "write kind = \"loss\" with a `rate`, for all frames and the whole run, or numbers = \"seed\"",
                 )
             }
+            Fault::Loss { .. } if self.numbers != Numbers::Seed && !self.covers_links(fault) => (
+                "a loss on one wire of a link, which ns-3 does not draw",
+                "name the link, such as wire = \"h0-s0\", or write numbers = \"seed\"",
+            ),
             _ => return Ok(()),
         };
         Err(document.error(&format!("faults.{number}"), title, help))
     }
 
+    /// True if a fault is on both wires of each of its links.
+    fn covers_links(&self, fault: &Fault) -> bool {
+        let wires = (0..self.fabric.wires().len()).map(WireId::at);
+        let covers = |wire: WireId| fault.covers(&self.fabric.wire(wire).name);
+        wires.into_iter().all(|wire| covers(wire) == covers(wire.reverse()))
+    }
+
     /// Checks that hosts of the simulator can do what the scenario asks for.
     fn check_simulated_hosts(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let in_the_way = [
+            (
+                "switch.pause_lasts",
+                self.switch.pause_lasts == PauseLasts::Quanta,
+                "pauses that last their quanta",
+            ),
             ("switch.watchdog", self.switch.watchdog.is_some(), "a watchdog"),
             ("storms", !self.storms.is_empty(), "PFC storms"),
             ("routes", !self.routes.is_empty(), "static routes"),
@@ -385,15 +443,16 @@ impl Scenario {
             let help = "leave out one of them: these hosts do without it";
             return Err(document.error(path, &title, help));
         }
-        let whole_nanos = |period: Period| period.get().0 >= 1000;
         for (key, period) in self.host.ns3.iter().flat_map(|it| {
             [
-                ("alpha_update_interval", it.alpha_update_interval),
-                ("rate_decrease_interval", it.rate_decrease_interval),
-                ("rate_increase_timer", it.rate_increase_timer),
+                ("alpha_update_interval", Some(it.alpha_update_interval)),
+                ("rate_decrease_interval", Some(it.rate_decrease_interval)),
+                ("rate_increase_timer", Some(it.rate_increase_timer)),
+                ("nack_interval", Some(it.nack_interval)),
+                ("timeout", it.timeout),
             ]
         }) {
-            if !whole_nanos(period) {
+            if period.is_some_and(|period: Period| period.get().0 < 1000) {
                 let title = "a period below 1 ns";
                 let help = "the simulator counts whole nanoseconds: write \"1ns\" or more";
                 return Err(document.error(&format!("host.ns3.{key}"), title, help));
@@ -405,7 +464,7 @@ impl Scenario {
     /// Checks that each flow is one that the simulator's hosts can have: they count bytes in 32 bits, and choose ports and paths.
     fn check_flows_of_simulator(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let fault = |flow: &Flow| {
-            let is_long = !flow.long_lived && flow.bytes.0 > u32::MAX.into();
+            let is_long = flow.bytes.0 > u32::MAX.into();
             let faults = [
                 (is_long, "more than 4294967295 bytes", "write a smaller size"),
                 (flow.source_port.is_some(), "a source port", "leave out the column `source_port`"),

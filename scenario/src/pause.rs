@@ -261,6 +261,14 @@ impl Scenario {
                         simulator's rules";
             return Err(document.error(KEY, &title, help));
         }
+        let in_the_way = [
+            (self.host.ns3.is_none(), "xoff's own hosts", "write the table [host.ns3]"),
+            (self.results.explain, "results.explain", "leave out `explain`: it counts in quanta"),
+        ];
+        if let Some((_, what, help)) = in_the_way.iter().find(|(is_there, ..)| *is_there) {
+            let title = format!("pauses of {shown}, and {what}");
+            return Err(document.error(KEY, &title, help));
+        }
         let longest = self.longest_frame().0;
         let on_its_way = |wire: &Wire| wire.delay + self.frame_time().serialise(wire.rate, longest);
         let slowest = self.fabric.wires().iter().map(on_its_way).max().unwrap_or_default();

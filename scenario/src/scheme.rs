@@ -124,6 +124,11 @@ impl Default for Scheme {
 }
 
 impl Scheme {
+    /// Returns true if PFC frames wait behind control packets of their port, in one queue.
+    pub const fn shares_control_queue(&self) -> bool {
+        matches!(self, Self::ServicePools(_))
+    }
+
     /// Returns the kinds that write a table which only some schemes write, in words. Kinds with a condition are last, so that
     /// it does not seem to hold for others.
     pub fn kinds_with(table: &str) -> Vec<String> {

@@ -179,7 +179,7 @@ pub struct Switch {
     pub pause_lasts: PauseLasts,
     /// Hash by which ECMP chooses among next hops. "five-tuple": of addresses, protocol and ports, under a seed of each
     /// switch. "murmur3": MurmurHash3 of the addresses and ports that HPCC's simulator gives flows, under the switch's id
-    /// (`results.hpcc.nodes`), modulo the number of next hops; ACKs of `host.ns3` are hashed by their own header. In memory,
+    /// (`results.hpcc.nodes`), modulo the number of next hops, of parallel links the last; ACKs of `host.ns3` are hashed by their own header. In memory,
     /// for RoCEv2, without static routes and rerouting. Default "five-tuple".
     #[serde(skip_serializing_if = "is_default")]
     pub ecmp: Ecmp,

@@ -170,7 +170,10 @@ pub(super) fn flow_row<'a>(
         dst: &fabric.host(flow.destination).name,
         priority: flow.priority,
         transport: transport.name(),
-        congestion_control: transport.congestion_control().name(),
+        congestion_control: match &scenario.host.ns3 {
+            None => transport.congestion_control().name(),
+            Some(hosts) => hosts.control.name(),
+        },
         bytes: flow.bytes,
         start: flow.start.to_nanos(),
         fct: completed.map(|at| at.since(flow.start).to_nanos_ceil()),

@@ -31,7 +31,7 @@ use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use host_agent::ns3::{self, Paths, Schedule, Settings, Timer};
 use host_agent::{FlowRequest, ResponderRequest};
-use scenario::{Numbers, Order, Scenario, Scheme, SimulatorRoutes, flow_routes};
+use scenario::{Numbers, Order, Scenario, SimulatorRoutes, flow_routes};
 use topology::WireId;
 use units::{Nanos, Picos};
 
@@ -119,7 +119,7 @@ impl InOrder {
             announced: VecDeque::new(),
             draws: (scenario.numbers != Numbers::Seed).then(|| Draws::new(scenario)),
             pauses: Pauses::new(scenario),
-            turns: matches!(scenario.switch.scheme, Scheme::ServicePools(_)).then(Turns::default),
+            turns: scenario.switch.scheme.shares_control_queue().then(Turns::default),
         };
         Some((Box::new(driver), queue))
     }

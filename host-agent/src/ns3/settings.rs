@@ -116,6 +116,19 @@ pub enum Control {
     Dctcp,
 }
 
+impl Control {
+    /// Its name in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Dcqcn => "dcqcn",
+            Self::Hpcc => "hpcc",
+            Self::Timely => "timely",
+            Self::Dctcp => "dctcp",
+        }
+    }
+}
+
 /// Paths of base round-trip times and windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

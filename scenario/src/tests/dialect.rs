@@ -93,6 +93,18 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
             "switch `s0` sets aside",
         ),
         ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
+        ("[results]\nexplain = true\n", "pauses of 5us, and results.explain"),
+        ("[switch]\nlossy = { kind = \"bshare\" }\n", "BSHARE, and pauses that do not count"),
+        (
+            "[switch.lossy]\nkind = \"dt\"\ncodel = { target = \"1us\", interval = \"5us\" }\n",
+            "service pools, and another management of lossy traffic",
+        ),
+        (
+            "[switch]\nthreshold = { kind = \"dt\", alpha = \"1/16\", xon_offset = \"1GB\" }\n",
+            "service pools, and an offset above any buffer",
+        ),
+        ("[host.ns3]\ntimeout = \"100ps\"\n", "a period below 1 ns"),
+        ("[host.ns3]\nnack_interval = \"999ps\"\n", "a period below 1 ns"),
     ] {
         let report = report(&format!("dialect = \"conweave-ns3\"\n{SMALL}{more}"));
         let (line, found) = place(&report);
@@ -156,7 +168,9 @@ fn the_order_and_the_hash_of_a_simulator_do_without_its_hosts() {
     let hash = format!("{memory}{SMALL}[switch]\necmp = \"murmur3\"\nnext_hops = \"ascending\"\n");
     let scenario = parse(&hash).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((scenario.order, scenario.switch.ecmp), (Order::Nodes, Ecmp::Murmur3));
+    let timed = format!("order = \"insertion\"\n{memory}{SMALL}[switch]\npause_lasts = \"5us\"\n");
     for (text, title) in [
+        (timed, "pauses of 5us, and xoff's own hosts"),
         (hash.replace("memory", "kernel"), "the kernel datapath, and ECMP"),
         (format!("{hash}[host.transport]\nkind = \"tcp\"\n"), "TCP, and ECMP"),
         (hash.replace("ecmp = \"murmur3\"\n", ""), "an order of next hops that has no effect"),
@@ -175,6 +189,11 @@ fn settings_that_no_order_of_insertion_has_are_errors_at_their_lines() {
         ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
         ("[[faults]]\nkind = \"down\"\nwire = \"h0->s0\"\n", "a link that goes down"),
         ("[[faults]]\nkind = \"loss\"\nnth = [1]\n", "a fault that ns-3 does not draw"),
+        (
+            "[[faults]]\nkind = \"loss\"\nwire = \"h0->s0\"\nrate = 0.1\n",
+            "a loss on one wire of a link",
+        ),
+        ("[switch]\npause_lasts = \"quanta\"\n", "pauses that last their quanta"),
     ] {
         let report = report(&format!("{DIALECT}{SMALL}{more}"));
         let (line, found) = place(&report);

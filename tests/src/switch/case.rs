@@ -457,6 +457,15 @@ impl History {
     }
 }
 
+/// Makes the control plane compute with the switch's own scheme, whose lines another one would misread.
+fn observe_with(policy: Policy, steps: &mut [Step]) {
+    for step in steps {
+        if let Action::Observe(computed) = &mut step.action {
+            *computed = computed.with_scheme(policy.scheme(), policy.options);
+        }
+    }
+}
+
 /// Any case.
 pub fn cases() -> impl Strategy<Value = Case> {
     let extras = (bfc::extras(), spfc::lines(), lossy::settings(), rule::drawn(), ofc::extras());

@@ -272,6 +272,14 @@ impl FrameStore for MemoryFrames {
         }
     }
 
+    fn is_ecn_capable(&self, frame: FrameId) -> bool {
+        match &self.frames[frame].0 {
+            MemoryFrame::Roce(packet) => packet.ecn != Ecn::NotCapable,
+            MemoryFrame::Tcp(segment) => segment.ecn != Ecn::NotCapable,
+            MemoryFrame::HopControl(_) | MemoryFrame::LinkDelay(_) => false,
+        }
+    }
+
     fn stamp(&mut self, frame: FrameId, stamp: Stamp) {
         let telemetry = match &mut self.frames[frame].0 {
             MemoryFrame::Roce(packet) => &mut packet.telemetry,

@@ -133,6 +133,8 @@ pub struct Queue {
     near: usize,
     /// Number of the slot of the last event: no event in a slot is earlier, or later by a turn of the ring.
     start: u64,
+    /// Instant of the last event.
+    now: Picos,
     far: BinaryHeap<Reverse<Event>>,
     inserted: u64,
 }
@@ -146,6 +148,7 @@ impl Default for Queue {
             free: NONE,
             near: 0,
             start: 0,
+            now: Picos::ZERO,
             far: BinaryHeap::new(),
             inserted: 0,
         }
@@ -166,9 +169,11 @@ impl Queue {
         self.insert_as(serial, at, node, what);
     }
 
-    /// Inserts an event with a number that was reserved.
+    /// Inserts an event with a number that was reserved. No event is before the last one: a host of the simulator counts
+    /// whole nanoseconds, and may ask for one that has begun.
     #[inline]
     pub fn insert_as(&mut self, serial: u64, at: Picos, node: u32, what: What) {
+        let at = at.max(self.now);
         let event = Event { at, serial, node, what };
         let number = at.0 >> SLOT_BITS;
         if number.wrapping_sub(self.start) >= SLOTS as u64 {
@@ -265,7 +270,7 @@ impl Queue {
             }
             _ => return None,
         };
-        self.start = event.at.0 >> SLOT_BITS;
+        (self.now, self.start) = (event.at, event.at.0 >> SLOT_BITS);
         Some(event)
     }
 
@@ -330,12 +335,16 @@ mod tests {
             let (mut now, mut reserved) = (Picos(0), queue.reserve());
             for (number, (after, kind)) in (0_u32..).zip(steps) {
                 // Ties, this slot, the ring, and any instant.
-                let at = now + Picos(after % [1, 1000, 5_000_000, 40_000_000][usize::from(kind)]);
+                // Some are asked for in the past, and come at once.
+                let past = Picos(now.0.saturating_sub(after % 2000));
+                let later = now + Picos(after % [1, 1000, 5_000_000, 40_000_000][usize::from(kind)]);
+                let asked = if number % 5 == 4 { past } else { later };
+                let at = asked.max(now);
                 let serial = match number % 7 {
                     3 => std::mem::replace(&mut reserved, queue.reserve()),
                     _ => queue.reserve(),
                 };
-                queue.insert_as(serial, at, number, What::Due);
+                queue.insert_as(serial, asked, number, What::Due);
                 all.push((at, serial, number));
                 if number % 3 == 2 {
                     all.sort_unstable();

@@ -11,7 +11,7 @@ use units::{Bytes, Picos};
 
 use super::InOrder;
 use super::queue::{Event, What};
-use crate::datapath::{Crossing, DatapathError, FrameId, FrameKind, FrameLabel, FrameStore, Wires};
+use crate::datapath::{Crossing, DatapathError, FrameId, FrameLabel, FrameStore, Wires};
 use crate::engine::arrivals::Arrival;
 use crate::engine::core::Core;
 use crate::engine::switch_node::SwitchNode;
@@ -197,7 +197,7 @@ impl SwitchNode {
             // Decided for an ACK, too, on which it has no effect.
             let behind = self.switch.queues().queue_bytes(port.into(), queue);
             let marks = draws.marks(self.id.0, port, behind);
-            if marks && core.frames.kind(frame) == FrameKind::Data {
+            if marks && core.frames.is_ecn_capable(frame) {
                 self.mark_in_order(core, frame);
             }
         }

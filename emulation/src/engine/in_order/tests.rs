@@ -181,13 +181,24 @@ impl Drawn {
         let mut rest = self.flows();
         if self.loss {
             rest.push_str("[[faults]]\nkind = \"loss\"\nrate = 0.01\n");
-            rest.push_str("[[faults]]\nkind = \"corrupt\"\nrate = 0.01\n");
             rest.push_str("[[faults]]\nkind = \"delay\"\njitter = \"300ns\"\n");
+        }
+        if self.loss && !self.window {
+            rest.push_str("[[faults]]\nkind = \"corrupt\"\nrate = 0.01\n");
         }
         if self.scales {
             rest.push_str("[[storms]]\nhost = \"h2\"\nat = \"1us\"\nfor = \"5us\"\n");
         }
-        own_star("insertion", transport, &rest)
+        let text = own_star("insertion", transport, &rest);
+        if !self.window {
+            return text;
+        }
+        // With the simulator's numbers and, but for TCP, its hash.
+        let ecmp = if transport.contains("tcp") { "" } else { "ecmp = \"murmur3\"\n" };
+        let (kmin, kmax) = self.marks;
+        let ecn = format!("ecn = {{ kmin = \"{kmin}B\", kmax = \"{kmax}B\", pmax = 0.3 }}\n");
+        let switch = format!("[switch]\n{ecmp}{ecn}");
+        format!("numbers = \"mrg32k3a\"\n{text}").replace("[switch]\n", &switch)
     }
 
     fn of_simulator(&self) -> String {

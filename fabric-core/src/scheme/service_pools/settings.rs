@@ -16,7 +16,7 @@ const FRAMES_OF_HEADROOM: u64 = 2;
 /// Settings of the scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The whole buffer. Default 16 MiB.
+    /// The whole buffer. Default 80 kB, for a switch with few ports.
     pub buffer: Bytes,
     /// Length of a full frame, in which reserves count.
     pub frame: Bytes,
@@ -24,7 +24,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { buffer: Bytes(1 << 24), frame: Bytes(1048) }
+        Self { buffer: Bytes(80_000), frame: Bytes(1048) }
     }
 }
 

@@ -2,12 +2,12 @@
 
 use fabric_core::policy::{Policy, SchemeKind};
 use fabric_core::scheme::pfc_family::{MeanOf, Options, Rule, Settings};
-use fabric_core::scheme::{SchemeSettings, gfc};
+use fabric_core::scheme::{SchemeSettings, gfc, service_pools};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use units::{Bytes, Nanos};
 
-use super::{Action, PORTS, PRIORITIES, Step};
+use super::{PORTS, PRIORITIES, Step};
 use crate::switch::{RuleState, State};
 
 /// Settings of any rule, and lines of any numbers that a switch may have come to, and of some others.
@@ -68,14 +68,14 @@ pub(super) fn apply(drawn: Drawn, policy: Policy, state: &mut State, steps: &mut
             stages: 1 + classes % 14,
             overhead: Bytes(24),
         }),
+        SchemeKind::ServicePools => SchemeSettings::ServicePools(service_pools::Settings {
+            buffer: Bytes(60_000 + low.0 + egress.0),
+            ..service_pools::Settings::default()
+        }),
         _ => return,
     };
     let (first, all) = RuleState::lines(&settings);
     lines.truncate((all - first) as usize);
     state.rule = Some(RuleState { settings, lines });
-    for step in steps {
-        if let Action::Observe(computed) = &mut step.action {
-            *computed = computed.with_scheme(policy.scheme(), policy.options);
-        }
-    }
+    super::observe_with(policy, steps);
 }

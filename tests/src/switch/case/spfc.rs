@@ -5,7 +5,7 @@ use fabric_core::scheme::{dsh, spfc};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Action, PORTS, PRIORITIES, Step};
+use super::{PORTS, PRIORITIES, Step};
 use crate::switch::{SpfcRow, State};
 
 /// A line for each ingress queue; where ports have states, the first of them are the ports'.
@@ -65,9 +65,5 @@ pub(super) fn apply(
         lines.truncate(PORTS as usize);
     }
     state.spfc = Some((options, lines));
-    for step in steps {
-        if let Action::Observe(computed) = &mut step.action {
-            *computed = computed.with_scheme(policy.scheme(), policy.options);
-        }
-    }
+    super::observe_with(policy, steps);
 }
