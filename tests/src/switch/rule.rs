@@ -28,7 +28,6 @@ impl RuleState {
                 (1, pfc_family::state::lines(family.options().rule, PORTS))
             }
             SchemeSettings::Gfc(_) => (1 + PORTS, gfc::state::lines(PORTS)),
-            SchemeSettings::ServicePools(_) => (1, 1),
             _ => panic!("the scheme has no rule"),
         }
     }

@@ -13,7 +13,7 @@ use fabric_core::lossy::{self, CoDel, FairDropping, FairShares, FlowTable, Kind,
 use fabric_core::policy::{MarkingScheme, Policy, SchemeKind, StormAction, ThresholdScheme};
 use fabric_core::queue::{FLOW_QUEUES, QueueRange, one_per_priority_from};
 use fabric_core::scheme::{
-    Configure, SchemeSettings, Selected, Watched, bfc, gfc, ofc, pfc_family, service_pools, spfc,
+    Configure, SchemeSettings, Selected, Watched, bfc, gfc, ofc, pfc_family, spfc,
 };
 use fabric_core::wire::roce::Ecn;
 use fabric_core::wire::{LinkDelayFrame, PfcFrame, link_delay};
@@ -191,6 +191,8 @@ fn a_million_frames_end_with_a_name() {
         DropReason::Corrupted,
         DropReason::LinkDown,
         DropReason::BrokenTable,
+        // Of a scheme in memory only.
+        DropReason::EgressPoolExhausted,
     ];
     for reason in DropReason::ALL {
         assert_eq!(met.contains(reason), !impossible.contains(reason), "{reason}");
@@ -263,11 +265,6 @@ fn small_rule(policy: Policy) -> Option<SchemeSettings> {
             let most = Bytes(6000);
             let settings = gfc::Settings { first: low, most, ..gfc::Settings::default() };
             Some(SchemeSettings::Gfc(settings))
-        }
-        SchemeKind::ServicePools => {
-            let buffer = Bytes(60_000);
-            let settings = service_pools::Settings { buffer, ..Default::default() };
-            Some(SchemeSettings::ServicePools(settings))
         }
         _ => None,
     }

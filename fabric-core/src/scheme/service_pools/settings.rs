@@ -48,6 +48,11 @@ impl Settings {
 }
 
 impl Configure for Settings {
+    /// No program: the scheme's pauses end by events of a driver in memory.
+    fn every() -> impl Iterator<Item = Self> {
+        core::iter::empty()
+    }
+
     fn write<T: Tables>(
         &self,
         tables: &T,

@@ -2,7 +2,7 @@
 
 use fabric_core::policy::{Policy, SchemeKind};
 use fabric_core::scheme::pfc_family::{MeanOf, Options, Rule, Settings};
-use fabric_core::scheme::{SchemeSettings, gfc, service_pools};
+use fabric_core::scheme::{SchemeSettings, gfc};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use units::{Bytes, Nanos};
@@ -67,10 +67,6 @@ pub(super) fn apply(drawn: Drawn, policy: Policy, state: &mut State, steps: &mut
             most: Bytes(low.0 + egress.0),
             stages: 1 + classes % 14,
             overhead: Bytes(24),
-        }),
-        SchemeKind::ServicePools => SchemeSettings::ServicePools(service_pools::Settings {
-            buffer: Bytes(60_000 + low.0 + egress.0),
-            ..service_pools::Settings::default()
         }),
         _ => return,
     };
