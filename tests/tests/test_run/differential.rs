@@ -99,7 +99,9 @@ impl Met {
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
             let count = self.dropped.get(reason).copied().unwrap_or(0);
-            let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected);
+            // Service pools are in memory only.
+            let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected)
+                || *reason == DropReason::EgressPoolExhausted;
             (reason.name(), if elsewhere { u64::MAX } else { count })
         });
         for (what, count) in counts.into_iter().chain(of_drops) {
