@@ -417,11 +417,18 @@ impl Scenario {
         Err(document.error(&format!("faults.{number}"), title, help))
     }
 
-    /// True if a fault is on both wires of each of its links.
+    /// True if the other wire of each link of a loss has a loss at this rate, too: by this entry or by another.
     fn covers_links(&self, fault: &Fault) -> bool {
+        let rate_of = |fault: &Fault| match fault {
+            Fault::Loss { rate, .. } => *rate,
+            _ => None,
+        };
+        let alike: Vec<&Fault> =
+            self.faults.iter().filter(|other| rate_of(other) == rate_of(fault)).collect();
+        let name = |wire: WireId| &self.fabric.wire(wire).name;
         let wires = (0..self.fabric.wires().len()).map(WireId::at);
-        let covers = |wire: WireId| fault.covers(&self.fabric.wire(wire).name);
-        wires.into_iter().all(|wire| covers(wire) == covers(wire.reverse()))
+        let mut covered = wires.filter(|wire| fault.covers(name(*wire)));
+        covered.all(|wire| alike.iter().any(|other| other.covers(name(wire.reverse()))))
     }
 
     /// Checks that hosts of the simulator can do what the scenario asks for.
