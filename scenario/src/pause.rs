@@ -261,13 +261,19 @@ impl Scenario {
                         simulator's rules";
             return Err(document.error(KEY, &title, help));
         }
+        let own = self.host.ns3.is_none();
         let in_the_way = [
-            (self.host.ns3.is_none(), "xoff's own hosts", "write the table [host.ns3]"),
-            (self.results.explain, "results.explain", "leave out `explain`: it counts in quanta"),
+            (KEY, own, "xoff's own hosts", "write the table [host.ns3]"),
+            (
+                "results.explain",
+                self.results.explain,
+                "an explanation",
+                "it counts in quanta: leave it out",
+            ),
         ];
-        if let Some((_, what, help)) = in_the_way.iter().find(|(is_there, ..)| *is_there) {
+        if let Some((path, _, what, help)) = in_the_way.iter().find(|(_, is_there, ..)| *is_there) {
             let title = format!("pauses of {shown}, and {what}");
-            return Err(document.error(KEY, &title, help));
+            return Err(document.error(path, &title, help));
         }
         let longest = self.longest_frame().0;
         let on_its_way = |wire: &Wire| wire.delay + self.frame_time().serialise(wire.rate, longest);

@@ -93,14 +93,14 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
             "switch `s0` sets aside",
         ),
         ("[[storms]]\nhost = \"h0\"\n", "PFC storms"),
-        ("[results]\nexplain = true\n", "pauses of 5us, and results.explain"),
+        ("[results]\nexplain = true\n", "pauses of 5us, and an explanation"),
         ("[switch]\nlossy = { kind = \"bshare\" }\n", "BSHARE, and pauses that do not count"),
         (
             "[switch.lossy]\nkind = \"dt\"\ncodel = { target = \"1us\", interval = \"5us\" }\n",
             "service pools, and another management of lossy traffic",
         ),
         (
-            "[switch]\nthreshold = { kind = \"dt\", alpha = \"1/16\", xon_offset = \"1GB\" }\n",
+            "[switch]\nthreshold = { kind = \"dt\", alpha = \"1/16\", xon_offset = \"1GiB\" }\n",
             "service pools, and an offset above any buffer",
         ),
         ("[host.ns3]\ntimeout = \"100ps\"\n", "a period below 1 ns"),
@@ -109,7 +109,7 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
         let report = report(&format!("dialect = \"conweave-ns3\"\n{SMALL}{more}"));
         let (line, found) = place(&report);
         assert!(found.contains(title), "{report}");
-        assert!(line.parse::<u32>().expect("a line") > 11, "{report}");
+        assert!(line.parse::<u32>().is_ok_and(|line| line > 11), "{report}");
     }
     let seed = report(&format!("dialect = \"conweave-ns3\"\nseed = 4294944443\n{SMALL}"));
     assert_eq!(place(&seed), ("2", "a seed that MRG32k3a does not have"), "{seed}");
