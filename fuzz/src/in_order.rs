@@ -86,7 +86,8 @@ fn text_of(head: [u8; HEAD], flows: &[[u8; FLOW]]) -> String {
     // HPCC's data and its ACKs carry telemetry.
     let [headers, ack] = if control == "hpcc" { [90, 88] } else { [48, 60] };
     let ack_queue = if has(flags, 0) { "ack_queue = 3\n" } else { "" };
-    let choose = |bit: u32, yes: &'static str, no: &'static str| if has(flags, bit) { yes } else { no };
+    let choose =
+        |bit: u32, yes: &'static str, no: &'static str| if has(flags, bit) { yes } else { no };
     let mut text = format!(
         "dialect = \"hpcc-ns3\"\nduration = \"200ms\"\n[topology]\n{fabric}
 [switch]\nbuffer = \"{}KiB\"\nprivate_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"\nlossless = [3, 4]
@@ -116,11 +117,8 @@ minimum_rate = \"1Gbps\"\nstamp_multiple = {}
     );
     if has(more, 7) {
         let wire = if has(more, 6) { "h0-*" } else { "*" };
-        write!(
-            text,
-            "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = 0.00{loss:03}\n"
-        )
-        .expect("memory");
+        write!(text, "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = 0.00{loss:03}\n")
+            .expect("memory");
     }
     let mut sorted = flows.to_vec();
     sorted.sort_by_key(|flow| flow[0]);
