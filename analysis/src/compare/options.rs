@@ -51,7 +51,7 @@ pub struct ComparisonArguments {
 pub struct Options {
     /// Differences that count as none.
     pub tolerance: Tolerance,
-    /// Parts to compare, in the order of [`Part::ALL`].
+    /// Parts to compare, in the order of `Part::ALL`.
     pub parts: Vec<Part>,
 }
 

@@ -26,7 +26,7 @@ const FIELDS: usize = 3;
 /// Place where a comparison is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// A terminal, with at most [`ROWS`] rows of a table.
+    /// A terminal, with at most `ROWS` rows of a table.
     Terminal,
     /// A page, with all rows.
     Page,
