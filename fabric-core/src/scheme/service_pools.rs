@@ -51,7 +51,7 @@ pub struct PoolsLine {
     pub frame_bytes: Cell64,
     /// Bytes in the ingress pool of all classes but one.
     pub ingress_used: Cell64,
-    /// Bytes in the ingress pool of [`CLASS_OF_SECOND_POOL`].
+    /// Bytes in the ingress pool of class 1.
     pub second_ingress_used: Cell64,
     /// Bytes in the egress pool.
     pub egress_used: Cell64,
