@@ -95,8 +95,8 @@ impl Matching {
         *rest = left;
     }
 
-    /// Returns the starts of unmatched flows of both sides in pairs, by key and in the order of starts; `None` if the flows
-    /// differ in more than their starts, or if there are none.
+    /// Returns the starts of unmatched flows of both sides in pairs, by key and in the order of starts. Returns `None` if no
+    /// flow is unmatched, or if unmatched flows also differ in their senders, receivers or sizes.
     pub fn displaced(&self, flows: &Pair<Vec<Flow>>) -> Option<Vec<Pair<i64>>> {
         let keys = |side: &[Flow], only: &[usize]| {
             let mut keys: Vec<(Key, i64)> =

@@ -266,7 +266,7 @@ fn tables(tables: &[TableComparison], are_same: bool, medium: Medium) -> Section
 }
 
 impl FirstRow {
-    /// Describes the row with at most so many of its fields.
+    /// Describes the row by `max_fields` of its fields at most.
     pub(super) fn describe(&self, max_fields: usize) -> String {
         let mut text = match (&self.place.a, &self.place.b) {
             (Some(a), Some(b)) if a == b => a.clone(),

@@ -83,7 +83,7 @@ impl Page {
         self.table_of("", header, rows);
     }
 
-    /// Appends a table, with rows for which there is no room in a part that opens.
+    /// Appends a table of at most [`ROWS`] rows. The other rows follow in a `<details>` element.
     fn long_table(&mut self, class: &str, header: &[&str], rows: &[Vec<String>]) {
         let (shown, more) = rows.split_at(rows.len().min(ROWS));
         self.table_of(class, header, shown);

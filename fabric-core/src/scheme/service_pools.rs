@@ -30,7 +30,7 @@ use crate::tables::Tables;
 
 pub use settings::Settings;
 
-/// Class with an ingress pool of its own.
+/// Class that counts in the second ingress pool; all others count in the first.
 const CLASS_OF_SECOND_POOL: u8 = 1;
 /// Frames of a queue that call for no PAUSE.
 const FRAMES_WITHOUT_PAUSE: u64 = 2;

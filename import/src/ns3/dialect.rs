@@ -17,7 +17,7 @@ use crate::Subject;
 
 /// Hops that the simulator's telemetry has room for.
 const MAX_HOPS: u32 = 5;
-/// `PAUSE_TIME` of `ConWeave`'s simulator if the config has none, us.
+/// Default of `PAUSE_TIME` in `ConWeave`'s simulator, microseconds.
 const PAUSE_MICROS: u64 = 5;
 /// Seeds of ns-3's generator.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;

@@ -134,7 +134,7 @@ fn a_run_equals_its_own_files_for_a_simulators_users_up_to_a_digit() {
     assert_eq!(flows["first"]["b"]["flow"], 3);
     assert_eq!(answer["pauses"]["first"], Value::Null);
 
-    // Up to a tolerance that is no difference.
+    // Times that differ by the tolerance at most count as equal.
     let close = compare(&folder, "a", "mix/fct.txt", &["--tolerance", "1ns"]).assert_code(0);
     assert!(close.stdout.starts_with("equal up to 1 ns: everything"), "{}", close.stdout);
     compare(&folder, "a", "mix/fct.txt", &["--tolerance", "999ps"]).assert_code(1);

@@ -144,7 +144,7 @@ fn flows_whose_starts_alone_differ_are_the_same_up_to_a_tolerance() {
     assert!(comparison.equal && comparison.first.is_none(), "{comparison}");
     let verdict = "equal up to 3 ns or 1 % of A's: flows that A and B both have";
     assert_eq!(comparison.verdict, verdict);
-    // Rows of other tables and columns have the same tolerance; a percentage of an instant is none.
+    // The tolerance applies to all tables and columns. A percentage does not apply to instants.
     let all = folders.compare_with("a", "b", &options(&["3ns", "1%"], &[]));
     assert!(all.equal && all.to_string().contains("Differences up to 3 ns or 1 % of A's"), "{all}");
     let percent = folders.compare_with("a", "b", &options(&["90%"], &[]));

@@ -28,7 +28,7 @@ impl<W: Wires> Core<W> {
     /// The queue of events.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the events of this core run by node and not by insertion.
     #[inline]
     pub fn queue(&mut self) -> &mut Queue {
         self.queue.as_deref_mut().expect("events run in the order of their insertion")

@@ -193,7 +193,7 @@ impl Drawn {
         if !self.window {
             return text;
         }
-        // With the simulator's numbers and, but for TCP, its hash.
+        // Random numbers are the simulator's; the ECMP hash, too, except for TCP, which does not have it.
         let ecmp = if transport.contains("tcp") { "" } else { "ecmp = \"murmur3\"\n" };
         let (kmin, kmax) = self.marks;
         let ecn = format!("ecn = {{ kmin = \"{kmin}B\", kmax = \"{kmax}B\", pmax = 0.3 }}\n");

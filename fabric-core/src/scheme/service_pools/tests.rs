@@ -137,10 +137,10 @@ fn a_packet_tests_all_classes_of_its_port() {
     (0..3).for_each(|_| assert_eq!(arrive(&tables, 2, FRAME), Ok([vec![], vec![]])));
     // One frame of class 3: 20,000 - 4192 = 15,808, and 16 x 1048 = 16,768.
     assert_eq!(arrive(&tables, CLASS, FRAME), Ok([vec![2], vec![]]));
-    // Class 1 has a pool of its own, in which class 2 counts with all that is left.
+    // A packet of class 1 comes into the second ingress pool, which is empty, so that no class is paused.
     assert_eq!(arrive(&tables, 1, FRAME), Ok([vec![], vec![]]));
     assert_eq!(leave(&tables, 1, FRAME), NOTHING);
-    // The frame of class 3 leaves: 16,856 is left. Class 2 hears of it with the next packet only.
+    // The frame of class 3 leaves, and the pool has 16,856 B left. The RESUME of class 2 waits for the next arrival.
     assert_eq!(leave(&tables, CLASS, FRAME), NOTHING);
     assert_eq!(arrive(&tables, 1, 60), Ok([vec![], vec![2]]));
 }
