@@ -180,7 +180,7 @@ impl HpccFiles {
         let Some(fct) = row.fct else { return Ok(()) };
         let host = |name| {
             let id = self.nodes[name].id;
-            if self.hosts_by_id { id.to_string() } else { format!("{:08x}", address(id)) }
+            if self.hosts_by_id { id.to_string() } else { format!("{:08x}", host_address(id)) }
         };
         let (source, destination) = (host(row.src), host(row.dst));
         let (bytes, start) = (row.bytes.0, row.start.0 + self.time_offset.0);
@@ -236,7 +236,7 @@ impl HpccFiles {
 }
 
 /// The address of a host: 11.x.y.1, the id in x and y.
-const fn address(id: u32) -> u32 {
+pub const fn host_address(id: u32) -> u32 {
     0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
 }
 

@@ -91,7 +91,7 @@ pub enum NextHops {
 const CONWEAVE_PAUSE: Picos = Picos(5_000_000);
 
 /// Seeds of `MRG32k3a`: above zero and below its smaller modulus.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
+pub const NS3_SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
 
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -153,8 +153,6 @@ impl Dialect {
         let hosts = keys.host.ns3.get_or_insert_default();
         if self == Self::ConweaveNs3 {
             hosts.follow_conweave(|key| is_free(&format!("host.ns3.{key}")));
-        }
-        if self == Self::ConweaveNs3 {
             apply_conweave(keys, is_free);
         }
     }
@@ -234,8 +232,9 @@ impl Scenario {
     pub(super) fn check_dialect(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         self.check_pauses_that_last(document)?;
         self.check_pause_time(document)?;
-        if self.numbers == Numbers::Mrg32k3aOfSwitches && !SEEDS.contains(&self.seed) {
-            let help = format!("write {} to {}, as ns-3 has them", SEEDS.start(), SEEDS.end());
+        if self.numbers == Numbers::Mrg32k3aOfSwitches && !NS3_SEEDS.contains(&self.seed) {
+            let help =
+                format!("write {} to {}, as ns-3 has them", NS3_SEEDS.start(), NS3_SEEDS.end());
             return Err(document.error("seed", "a seed that MRG32k3a does not have", &help));
         }
         let in_order = self.order == Order::Insertion;

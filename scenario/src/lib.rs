@@ -91,7 +91,7 @@ use units::{FrameTime, Picos, ratio, refusal};
 pub use buffer::BufferPools;
 pub use capture::{Capture, CaptureFilter};
 pub use datapath::{Datapath, DatapathKind, HookKind, LinkKind};
-pub use dialect::{Dialect, Ecmp, NextHops, Numbers, Order};
+pub use dialect::{Dialect, Ecmp, NS3_SEEDS, NextHops, Numbers, Order};
 pub use disk::from_disk;
 pub use ecn::{Ecn, EcnOfRate, EcnThresholds, MarkAt};
 pub use expect::{Aggregate, Expectation, Operator, Plain, Subject, Written};

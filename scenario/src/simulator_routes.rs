@@ -12,7 +12,7 @@ use std::sync::Arc;
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::wire::{RocePacket, roce};
 use host_agent::ns3::{Ports, Settings};
-use results::{DESTINATION_PORT, FIRST_SOURCE_PORT};
+use results::{DESTINATION_PORT, FIRST_SOURCE_PORT, host_address};
 use topology::{Fabric, HostId, NodeId, NodeKind, SwitchId, WireId};
 use units::Nanos;
 use workload::{CountedPorts, Flow};
@@ -91,7 +91,7 @@ impl SimulatorRoutes {
             ids: (0..fabric.switch_count())
                 .map(|switch| id_of(fabric.switch_node(SwitchId(switch))))
                 .collect(),
-            addresses: (0..hosts).map(|host| address(id_of(NodeId(host)))).collect(),
+            addresses: (0..hosts).map(|host| host_address(id_of(NodeId(host)))).collect(),
             longest: (0, 0),
             has_destination_ports: scenario.host.ns3.is_some(),
         };
@@ -267,11 +267,6 @@ fn ways(fabric: &Fabric, ids: &[u32], order: NextHops) -> Vec<Vec<Way>> {
         }
     };
     (0..fabric.nodes().len()).map(|node| of_node(NodeId::at(node))).collect()
-}
-
-/// The address of a host: 11.x.y.1, the id in x and y.
-const fn address(id: u32) -> u32 {
-    0x0b00_0001 + ((id / 256) << 16) + ((id % 256) << 8)
 }
 
 /// Numbering of UDP ports by hosts of a simulator.

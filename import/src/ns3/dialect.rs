@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use scenario::ScenarioError;
 use scenario::quantity::display;
+use scenario::{NS3_SEEDS, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::decimal;
 
@@ -19,8 +19,6 @@ use crate::Subject;
 const MAX_HOPS: u32 = 5;
 /// Default of `PAUSE_TIME` in `ConWeave`'s simulator, microseconds.
 const PAUSE_MICROS: u64 = 5;
-/// Seeds of ns-3's generator.
-const SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
 /// Bytes of the longest frame on a link.
 const LONGEST_FRAME: u64 = 4096;
 
@@ -95,7 +93,7 @@ impl Config {
             ),
             (
                 "RANDOM_SEED",
-                !SEEDS.contains(&self.whole("RANDOM_SEED", 1)?),
+                !NS3_SEEDS.contains(&self.whole("RANDOM_SEED", 1)?),
                 "a seed that ns-3 does not have",
             ),
         ];

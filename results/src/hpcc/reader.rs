@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use units::{Bytes, Nanos};
 
-use super::{DOCUMENTATION, address};
+use super::{DOCUMENTATION, host_address};
 use crate::table_reader::TableError;
 
 /// Max length of a line, in bytes.
@@ -125,8 +125,8 @@ impl<const N: usize> Line<'_, N> {
             return Ok(Host { id: self.number(field)?, is_address: false });
         }
         let value = u32::from_str_radix(word, 16).map_err(|_| self.not_a_number(field))?;
-        let id = value.checked_sub(address(0)).map(|it| it >> 8);
-        match id.filter(|&id| address(id) == value) {
+        let id = value.checked_sub(host_address(0)).map(|it| it >> 8);
+        match id.filter(|&id| host_address(id) == value) {
             Some(id) => Ok(Host { id, is_address: true }),
             None => Err(self.wrong(format!("{word} is not the address of a node, 11.x.y.1"))),
         }

@@ -133,7 +133,7 @@ fn ports_are_sampled_in_the_order_of_interfaces() {
 #[test]
 fn an_id_is_in_the_middle_of_an_address() {
     assert_eq!(
-        [0, 255, 256, 5119].map(address),
+        [0, 255, 256, 5119].map(host_address),
         [0x0b00_0001, 0x0b00_ff01, 0x0b01_0001, 0x0b13_ff01]
     );
 }
