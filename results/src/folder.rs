@@ -114,7 +114,7 @@ impl ResultsFolder {
     }
 
     /// Removes the remains of a run that died from `folder`, and the innermost `made` folders of this path if they are
-    /// empty. An earlier run's results stay, and so does a folder that a run is writing to.
+    /// empty. An earlier run's results stay. Waits up to a second for a run that is writing to the folder, and then fails.
     pub fn clear_abandoned(folder: &Path, made: usize) -> Result<(), ResultsError> {
         staging::clear_abandoned(folder, made, &files(&TableFormat::ALL))
     }

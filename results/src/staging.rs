@@ -167,13 +167,13 @@ impl Drop for Staging {
 }
 
 /// Cleans up after a run that died: removes its remains from `folder`, and the innermost `made` folders of this path if
-/// they are empty.
+/// they are empty. Waits up to a second for the lock, which a dying process may still hold.
 pub(super) fn clear_abandoned(
     folder: &Path,
     made: usize,
     files: &[String],
 ) -> Result<(), ResultsError> {
-    let lock = folder_lock::try_acquire(folder, Sharing::Alone)?;
+    let lock = folder_lock::acquire(folder, Sharing::Alone)?;
     if lock.is_some() {
         remove_partial(folder, files)?;
     }

@@ -25,7 +25,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 #[cfg(feature = "kernel")]
 use nix::unistd::Pid;
-use results::{Keeper, ResultsFolder};
+use results::{Keeper, ResultsError, ResultsFolder};
 
 use crate::abandoned::{self, Process};
 
@@ -33,9 +33,9 @@ use crate::abandoned::{self, Process};
 pub const COMMAND: &str = "guardian";
 /// Time between two checks of a run whose end of the pipe is closed and which is about to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
-/// Time between two attempts to remove a fabric whose lock is held although its owner is gone.
+/// Time between two attempts to remove a fabric or a folder whose lock is held although its owner is gone.
 const TRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Number of attempts: one minute.
+/// Number of attempts: at least one minute.
 const TRIES: u32 = 60;
 /// Time before a guardian is replaced.
 #[cfg(feature = "kernel")]
@@ -191,27 +191,24 @@ pub fn watch(arguments: &Arguments) -> bool {
     detach();
     // Once it has ended, its number may be another's.
     let run = Process::new(arguments.run);
-    let folders = entrusted(&mut io::stdin().lock());
-    // The kernel closes files one by one: locks may be held for a moment after the pipe has ended.
+    let mut folders = entrusted(&mut io::stdin().lock());
+    // The kernel closes files one by one, a socket in some milliseconds: locks may be held after the pipe has ended, and
+    // even after the thread that started this process has ended, if the run has others.
     while parent_id() == arguments.run {
         thread::sleep(LOOK_INTERVAL);
     }
-    for (folder, made) in folders {
-        let _ = ResultsFolder::clear_abandoned(&folder, made);
-    }
-    // Nobody reads an error here. A fabric that cannot be removed is found by the next run.
-    !(arguments.fabrics && leaves_fabric_of(run))
-}
-
-/// Removes abandoned fabrics. Returns true if a fabric of the process `run` is left.
-fn leaves_fabric_of(run: Process) -> bool {
-    for _ in 1..TRIES {
-        if !abandoned::leaves_fabric_of(run) {
-            return false;
+    // Nobody reads an error here. A fabric that cannot be removed is found by the next run, and so is a folder.
+    for _ in 0..TRIES {
+        folders.retain(|folder, made| {
+            matches!(ResultsFolder::clear_abandoned(folder, *made), Err(ResultsError::Busy(_)))
+        });
+        let leaves_fabric = arguments.fabrics && abandoned::leaves_fabric_of(run);
+        if folders.is_empty() && !leaves_fabric {
+            return true;
         }
         thread::sleep(TRY_INTERVAL);
     }
-    abandoned::leaves_fabric_of(run)
+    false
 }
 
 /// Detaches this process from causes that may have ended the run, and from the run's resources.

@@ -13,6 +13,8 @@ use crate::tables::{
     QueueRow, ThroughputRow, WatchdogRow,
 };
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 fn options() -> ResultsOptions {
     let rate = BitsPerSecond(100_000_000_000);
@@ -248,7 +250,14 @@ fn what_a_dead_run_left_can_be_cleared() {
     // What was appearing when it died.
     fs::create_dir(temp.path().join(".xoff-partial")).unwrap();
     fs::write(temp.path().join(FlowRow::FILE), "").unwrap();
+    let lock = fs::File::open(temp.path()).unwrap();
+    lock.lock().unwrap();
+    let dying = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        drop(lock);
+    });
     ResultsFolder::clear_abandoned(temp.path(), 0).unwrap();
+    dying.join().unwrap();
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
 }
 
