@@ -11,20 +11,8 @@ use import::ns3::{self, Arguments, Options, Simulator};
 use scenario::Scenario;
 use tempfile::TempDir;
 
-/// Folders of `data/hpcc-ns3`, and true if the run is not sound, because switches drop lossless packets.
-const RUNS: [(&str, bool); 11] = [
-    ("acks-paused", false),
-    ("dcqcn-marks-and-pauses", false),
-    ("dcqcn-random-marks", false),
-    ("dcqcn-two-classes", false),
-    ("dctcp", false),
-    ("headroom-drops", true),
-    ("hpcc-fat-tree", false),
-    ("hpcc-rate-per-hop", false),
-    ("lossy-links", false),
-    ("resume-at-threshold", false),
-    ("timely", false),
-];
+/// The run that is not sound, because switches drop lossless packets.
+const DROPS: &str = "headroom-drops";
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/hpcc-ns3")
@@ -60,10 +48,14 @@ fn results(scenario: &Scenario, folder: &Path, threads: &str, sound: bool) -> Pa
 
 #[test]
 fn imported_runs_have_the_simulators_files() {
-    for (name, drops) in RUNS {
+    let runs = fs::read_dir(data()).expect("it is there").map(|run| run.expect("it is there"));
+    let runs = runs.filter(|run| run.path().is_dir());
+    let runs: Vec<String> = runs.filter_map(|run| run.file_name().into_string().ok()).collect();
+    assert!(runs.len() > 15, "{runs:?}");
+    for name in &runs {
         let folder = TempDir::new().expect("a temporary folder");
         let scenario = imported(name, folder.path(), &[]);
-        let results = results(&scenario, folder.path(), "3", !drops);
+        let results = results(&scenario, folder.path(), "3", name != DROPS);
         for file in ["fct.txt", "pfc.txt", "qlen.txt"] {
             let read = |folder: &Path| fs::read_to_string(folder.join(file)).expect("it is there");
             let (there, here) = (read(&data().join(name)), read(&results));
