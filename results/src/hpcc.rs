@@ -62,6 +62,28 @@ pub struct HpccOptions {
     pub every_pause: bool,
 }
 
+/// Completion time of a flow alone in the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standalone {
+    /// The time.
+    pub time: Nanos,
+    /// An instant, and the time of flows that complete at that instant or later.
+    pub later: Option<(Nanos, Nanos)>,
+}
+
+impl Standalone {
+    /// The time of a flow that completes at an instant.
+    fn at(self, end: Nanos) -> Nanos {
+        self.later.filter(|(from, _)| end >= *from).map_or(self.time, |(_, time)| time)
+    }
+}
+
+impl From<Nanos> for Standalone {
+    fn from(time: Nanos) -> Self {
+        Self { time, later: None }
+    }
+}
+
 /// A flow that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart<'a> {
@@ -74,7 +96,7 @@ pub struct FlowStart<'a> {
     /// The receiving host.
     pub dst: &'a str,
     /// Value of `standalone_fct`, if it is not `ideal_ns`.
-    pub standalone: Option<Nanos>,
+    pub standalone: Option<Standalone>,
     /// Source and destination port, if they do not follow from pairs of hosts and labels.
     pub ports: Option<[u16; 2]>,
 }
@@ -99,7 +121,7 @@ struct UnderWay {
     source_port: u16,
     /// `None` if it is the port of the flow's label.
     destination_port: Option<u16>,
-    standalone: Option<Nanos>,
+    standalone: Option<Standalone>,
 }
 
 /// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
@@ -190,7 +212,7 @@ impl HpccFiles {
                 "{source} {destination} {source_port} {destination_port} {bytes} {start} \
                  {} {}",
                 fct.0,
-                standalone.unwrap_or(row.ideal).0
+                standalone.map_or(row.ideal, |of| of.at(Nanos(row.start.0 + fct.0))).0
             )
         })
     }

@@ -395,10 +395,7 @@ impl Scenario {
             }
         );
         let (title, help) = match fault {
-            Fault::Down { .. } => (
-                "a link that goes down, and events in the order of insertion",
-                "leave the link out of the topology, or write order = \"nodes\"",
-            ),
+            Fault::Down { .. } => return self.check_link_failure(number, fault, document),
             Fault::Loss { .. } | Fault::Corrupt { .. }
                 if self.numbers != Numbers::Seed && !is_drawn =>
             {

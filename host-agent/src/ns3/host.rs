@@ -77,7 +77,7 @@ pub struct Host {
     list: Vec<u32>,
     /// Place in the list of the queue pair that sent last, at that time.
     last: usize,
-    /// Number of queue pairs so far.
+    /// Number of queue pairs so far, or since the list was emptied.
     created: usize,
     receivers: BTreeMap<u32, Receiver>,
     /// Paused classes, one bit each.
@@ -145,6 +145,24 @@ impl Host {
         self.created += 1;
         let pair = QueuePair { place, ..QueuePair::new(flow, now, self.link.rate, &self.settings) };
         let slot = self.queue_pairs.insert(flow.qp, pair);
+        self.list.push(slot);
+    }
+
+    /// Empties the NIC's list. Queue pairs that are complete do not come back.
+    pub fn empty_list(&mut self) {
+        for slot in std::mem::take(&mut self.list) {
+            if self.queue_pairs.occupant(slot).is_finished() {
+                self.queue_pairs.release(slot);
+            }
+        }
+        self.created = 0;
+    }
+
+    /// Adds a queue pair to the NIC's list again. The NIC looks for a packet afterwards.
+    pub fn reassign(&mut self, qp: u32) {
+        let slot = self.queue_pairs.slot_of(qp).expect("it is not complete");
+        self.queue_pairs.occupant(slot).place = self.created;
+        self.created += 1;
         self.list.push(slot);
     }
 

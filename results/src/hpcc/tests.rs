@@ -70,7 +70,7 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
 fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
     let [fct, ..] = files(|files| {
         for (flow, src, dst) in [(0, "h1", "h300"), (1, "h1", "h300"), (2, "h300", "h1")] {
-            let standalone = (flow == 2).then_some(Nanos(88_000));
+            let standalone = (flow == 2).then_some(Nanos(88_000).into());
             files.flow_started(&FlowStart { flow, label: "", src, dst, standalone, ports: None });
         }
         files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
