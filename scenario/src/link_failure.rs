@@ -44,6 +44,19 @@ impl Scenario {
         Some(LinkFailure { fault, at: down.span().from, link })
     }
 
+    /// Returns a warning about flows that a link may take with it.
+    pub(super) fn warning_of_failure(&self) -> Option<String> {
+        let failure = self.link_failure()?;
+        let link = self.fabric.wire(failure.link).name.replacen("->", "-", 1);
+        let has_timer = self.host.ns3.as_ref().is_some_and(|hosts| hosts.timeout.is_some());
+        (!has_timer).then(|| {
+            format!(
+                "{link} goes down: a flow whose last packets are lost with it never completes, because hosts of HPCC's \
+                 simulator have no retransmission timer (`host.ns3.timeout`)"
+            )
+        })
+    }
+
     /// Checks that a link goes down as in HPCC's simulator.
     pub(super) fn check_link_failure(
         &self,

@@ -179,7 +179,7 @@ impl SimulatorRoutes {
 
     /// The port by which a switch sends packets between two hosts and two ports.
     #[inline]
-    fn port_between(
+    pub(super) fn port_between(
         &self,
         switch: SwitchId,
         [source, destination]: [HostId; 2],

@@ -56,13 +56,18 @@ impl<W: Wires> Engine<'_, W> {
         let standalone =
             of_order.or_else(|| standalone(self.scenario, &flow).map(Standalone::from));
         let ports = self.scenario.host.ns3.is_some().then(|| self.scenario.udp_ports(&flow));
+        let source_port = match ports {
+            Some([source, _]) => source,
+            None => self.recorder.count_source_port(&flow),
+        };
         self.recorder.record.flow_started(&FlowStart {
             flow: flow.id,
             label: &flow.label,
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
             standalone,
-            ports,
+            source_port,
+            destination_port: ports.map(|[_, destination]| destination),
         });
         if self.scenario.results.port_queues {
             let (path, _) = self.scenario.path_of(&flow);

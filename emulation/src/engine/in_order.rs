@@ -15,6 +15,8 @@
 mod conweave_tests;
 mod draws;
 mod failure;
+#[cfg(test)]
+mod failure_tests;
 mod hash_table;
 mod host;
 mod mrg32k3a;

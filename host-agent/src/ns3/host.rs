@@ -79,6 +79,8 @@ pub struct Host {
     last: usize,
     /// Number of queue pairs so far, or since the list was emptied.
     created: usize,
+    /// True if the list may have queue pairs that are complete.
+    has_finished: bool,
     receivers: BTreeMap<u32, Receiver>,
     /// Paused classes, one bit each.
     paused: u8,
@@ -105,6 +107,7 @@ impl Host {
             list: Vec::new(),
             last: 0,
             created: 0,
+            has_finished: false,
             receivers: BTreeMap::new(),
             paused: 0,
             pause_ends: [0; PRIORITIES],
@@ -144,6 +147,7 @@ impl Host {
         let place = self.created;
         self.created += 1;
         let pair = QueuePair { place, ..QueuePair::new(flow, now, self.link.rate, &self.settings) };
+        self.has_finished |= pair.is_finished();
         let slot = self.queue_pairs.insert(flow.qp, pair);
         self.list.push(slot);
     }
@@ -249,6 +253,7 @@ impl Host {
             self.events.push_back(HostEvent::FlowCompleted { flow, at: now, counts });
             self.counters.flows_completed += 1;
             self.queue_pairs.unlink(qp);
+            self.has_finished = true;
         }
         let pair = self.queue_pairs.occupant(slot);
         if completed.is_none() && pair.next > pair.acknowledged {
