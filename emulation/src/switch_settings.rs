@@ -21,7 +21,7 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use switch_user::watchdog::WatchdogConfig;
 use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
-use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
 use crate::mac_addresses::{mac_address, port_number};
