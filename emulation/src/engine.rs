@@ -433,7 +433,7 @@ impl<'a, W: Wires> Engine<'a, W> {
     fn has_drained_so_far(&self) -> bool {
         let is_empty = |part: &Part<W>| {
             part.core.frames_on_their_way() == 0
-                && part.switches.iter().all(|node| node.switch.holds_no_packet())
+                && part.switches.iter().all(|node| part.holds_no_packet(node))
                 && part.hosts.iter().all(HostNode::is_idle)
         };
         self.active.is_empty() && self.parts.iter().all(|part| is_empty(part))

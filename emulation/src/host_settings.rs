@@ -80,10 +80,7 @@ impl<'a> HostSettings<'a> {
             payload: self.scenario.host.payload.0.try_into().expect("at most 3072 bytes"),
             lengths: self.scenario.frames.lengths(),
             ack_queue: Priority::new(self.scenario.host.ack_queue.map_or(0, |queue| queue.0)),
-            pause: match self.scenario.switch.pause_lasts {
-                PauseLasts::Time(time) => Some(time.to_nanos()),
-                PauseLasts::Quanta | PauseLasts::UntilResume => None,
-            },
+            pause: self.scenario.switch.pause_lasts.own_end().map(Picos::to_nanos),
         };
         Some(ns3::Host::new(settings, link))
     }

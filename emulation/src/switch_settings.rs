@@ -10,7 +10,6 @@ use fabric_core::queue::{
     FLOW_QUEUES, QueueRange, QueueRanges, one_per_priority, one_per_priority_from, places,
 };
 use fabric_core::scheme::{Configure, Scheme, SchemeSettings, Selected};
-use fabric_core::wire::pfc::quantum_duration;
 use scenario::{
     Ecn, FlowQueues, Lossy, MarkAt, Numbers, PauseLasts, PrivateFill, ResumeTest, Scenario,
     Threshold, ThresholdUpdate, Watchdog, WatchdogAction,
@@ -22,14 +21,11 @@ use switch_user::tables::{Capacity, SwitchTables};
 use switch_user::traffic_manager::{PortQueues, Scheduler};
 use switch_user::watchdog::WatchdogConfig;
 use topology::{Fabric, HostId, NodeKind, RouteMatch, Routes, SwitchId, UpDown};
-use units::{BitsPerSecond, Bytes, Nanos, Picos};
+use units::{BitsPerSecond, Bytes, Nanos};
 use workload::random::mix;
 
 use crate::mac_addresses::{mac_address, port_number};
 
-/// Duration of a pause that lasts until its RESUME, and time of a refresh that never comes: longer than any run.
-const ENDLESS: Picos = Picos(1 << 62);
-const _: () = assert!(ENDLESS.0 / 64 > scenario::MAX_DURATION.0);
 /// Interface index of a switch's port 0: index 1 is the loopback.
 pub const FIRST_INTERFACE: u32 = 2;
 
@@ -228,11 +224,7 @@ pub fn configure(
         queues: queues(scenario),
         lossless_classes: settings.lossless.0,
         ecn_classes: ecn.map_or(0, |ecn| ecn.priorities().0),
-        pause_quanta: match settings.pause_lasts {
-            // One quantum is the whole pause.
-            PauseLasts::Time(_) => 1,
-            PauseLasts::Quanta | PauseLasts::UntilResume => settings.pause_quanta,
-        },
+        pause_quanta: settings.pause_lasts.quanta(settings.pause_quanta),
         port_shift: port_shift(capacity.ports),
         tests_renewed_pauses: u8::from(settings.resume_test == ResumeTest::Refresh),
         splits_packets: u8::from(settings.private_fill == PrivateFill::Bytes),
@@ -253,11 +245,7 @@ pub fn configure(
                 alpha: alpha(&settings.threshold, wire.rate),
                 marking: ecn.map_or_else(Marking::default, |ecn| marking(ecn, wire.rate)),
                 response: scenario.pause_response_ns(wire.from, wire.rate),
-                quantum: match settings.pause_lasts {
-                    PauseLasts::Quanta => quantum_duration(wire.rate, 1),
-                    PauseLasts::UntilResume => Picos(ENDLESS.0 / u64::from(settings.pause_quanta)),
-                    PauseLasts::Time(time) => time,
-                },
+                quantum: settings.pause_lasts.quantum(wire.rate, settings.pause_quanta),
                 address: mac_address(fabric, wire.from, wire.from_port),
                 peer_address: mac_address(fabric, wire.to, wire.to_port),
             }
@@ -284,12 +272,11 @@ pub fn switch_config(scenario: &Scenario, switch: SwitchId) -> SwitchConfig {
             address: mac_address(fabric, wire.from, wire.from_port),
             rate: wire.rate,
             response: scenario.pause_response_ns(wire.from, wire.rate),
-            refresh_period: match settings.pause_lasts {
-                PauseLasts::Quanta => {
-                    settings.pause_refresh.period(settings.pause_quanta, wire.rate)
-                }
-                PauseLasts::UntilResume | PauseLasts::Time(_) => ENDLESS,
-            },
+            refresh_period: settings.pause_lasts.refresh_period(
+                settings.pause_refresh,
+                settings.pause_quanta,
+                wire.rate,
+            ),
             headroom,
         }
     };

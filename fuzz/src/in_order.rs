@@ -1,5 +1,5 @@
-//! Small fabrics whose events run in the order of their insertion, with the rules of HPCC's simulator: each run ends, every
-//! frame is accounted for, the same run comes out again, and flows complete unless frames are lost or not acknowledged.
+//! Small fabrics whose events run in the order of their insertion, with the rules of a simulator, and a link that goes down
+//! if the simulator has that: each run ends, every frame is accounted for, the same run comes out again, and flows complete unless frames are lost or not acknowledged.
 //!
 //! An input is a head of [`HEAD`] bytes, which choose fabric, switches and hosts, and [`FLOW`] bytes for each flow.
 
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use emulation::engine::{Engine, ThreadUse, Watch};
 use emulation::run;
 use results::RunEnd;
-use scenario::Scenario;
+use scenario::{Dialect, Scenario};
 
 use crate::seeds::Seeds;
 
@@ -22,7 +22,7 @@ const HOSTS: u8 = 4;
 const CONTROLS: [&str; 5] = ["none", "dcqcn", "hpcc", "timely", "dctcp"];
 const RATES: [&str; 4] = ["10Gbps", "25Gbps", "100Gbps", "400Gbps"];
 
-/// A run of each congestion control.
+/// A run of each congestion control under each dialect.
 pub fn seeds() -> Seeds {
     let flows = [[0, 1, 2, 0, 0, 200, 40], [0, 1, 1, 2, 3, 200, 40], [9, 0, 3, 2, 0, 7, 1]];
     let run = |control: u8| {
@@ -30,7 +30,8 @@ pub fn seeds() -> Seeds {
         input.extend(flows.concat());
         input
     };
-    Seeds::from_bytes((0..CONTROLS.len() as u8 * 2).map(run).collect())
+    let runs = CONTROLS.len() * Dialect::ALL.len();
+    Seeds::from_bytes((0..runs as u8).map(run).collect())
 }
 
 /// Checks a run.
@@ -41,8 +42,12 @@ pub fn check(input: &[u8]) {
         return;
     }
     let text = text_of(*head, flows);
-    let scenario = Scenario::parse(&text, Path::new("fuzz.toml"), &[]);
-    let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = match Scenario::parse(&text, Path::new("fuzz.toml"), &[]) {
+        Ok(scenario) => scenario,
+        // Headroom of long links leaves nothing of a small buffer.
+        Err(error) if error.to_string().contains("sets aside") => return,
+        Err(error) => panic!("{error}\n{text}"),
+    };
     let outcome = outcome_of(&scenario, &text);
     assert_eq!(outcome, outcome_of(&scenario, &text), "another run\n{text}");
     let (ended, lost, ..) = outcome;
@@ -66,17 +71,21 @@ fn outcome_of(scenario: &Scenario, text: &str) -> (RunEnd, u64, u64, u64) {
 /// The scenario of an input.
 fn text_of(head: [u8; HEAD], flows: &[[u8; FLOW]]) -> String {
     let [control, flags, edge, core, buffer, kmin, span, loss, more, delay] = head;
+    let dialect = Dialect::ALL[usize::from(control) / CONTROLS.len() % Dialect::ALL.len()];
     let control = CONTROLS[usize::from(control) % CONTROLS.len()];
+    let is_hpcc = dialect == Dialect::HpccNs3;
     let has = |flags: u8, bit: u32| flags & 1 << bit != 0;
     let rate = |number: u8| RATES[usize::from(number) % RATES.len()];
     let link = |number: u8, delay: u64| {
         format!("{{ rate = \"{}\", delay = \"{delay}ns\" }}", rate(number))
     };
-    let delay = 50 + 20 * u64::from(delay);
+    // A pause of ConWeave's simulator lasts longer than a frame is on its way.
+    let delay = 50 + if is_hpcc { 20 } else { 7 } * u64::from(delay);
+    let spines = 1 + more % 3;
     let fabric = if has(more, 0) {
         format!(
             "kind = \"leaf-spine\"\nleaves = 2\nspines = {}\nhosts_per_leaf = 2\nhost_link = {}\nfabric_link = {}",
-            1 + more % 3,
+            spines,
             link(edge, delay),
             link(core, 2 * delay)
         )
@@ -85,21 +94,26 @@ fn text_of(head: [u8; HEAD], flows: &[[u8; FLOW]]) -> String {
     };
     // HPCC's data and its ACKs carry telemetry.
     let [headers, ack] = if control == "hpcc" { [90, 88] } else { [48, 60] };
-    let ack_queue = if has(flags, 0) { "ack_queue = 3\n" } else { "" };
+    let ack_queue = if has(flags, 0) && is_hpcc { "ack_queue = 3\n" } else { "" };
+    let of_hpcc = if is_hpcc {
+        "private_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"
+threshold = { kind = \"dt\", alpha = \"1/8\", xon_offset = \"3KiB\" }
+headroom = { kind = \"sih\", bandwidth_delays = 3 }\ncontrol_priority = \"none\"\n"
+    } else {
+        ""
+    };
     let choose =
         |bit: u32, yes: &'static str, no: &'static str| if has(flags, bit) { yes } else { no };
     let mut text = format!(
-        "dialect = \"hpcc-ns3\"\nduration = \"200ms\"\n[topology]\n{fabric}
-[switch]\nbuffer = \"{}KiB\"\nprivate_per_queue = \"4KiB\"\nprivate_fill = \"bytes\"\nlossless = [3, 4]
-threshold = {{ kind = \"dt\", alpha = \"1/8\", xon_offset = \"3KiB\" }}
-headroom = {{ kind = \"sih\", bandwidth_delays = 3 }}\ncontrol_priority = \"none\"
-ecn = {{ kmin = \"{}B\", kmax = \"{}B\", pmax = 0.3 }}
+        "dialect = \"{}\"\nduration = \"200ms\"\n[topology]\n{fabric}
+[switch]\nbuffer = \"{}KiB\"\nlossless = [3, 4]\n{of_hpcc}ecn = {{ kmin = \"{}B\", kmax = \"{}B\", pmax = 0.3 }}
 pause_response = \"0s\"\nwire_overhead = \"0B\"\nresume_test = \"departure\"
 [host]\n{ack_queue}pause_response = \"0s\"\nack_interval = 1
 [host.ns3]\ncontrol = \"{control}\"\nwindow = {}\nwindow_scales = {}\npaced = {}\npaths = \"{}\"\nrate_per_hop = {}
 fast_reaction = {}\nskips_empty_queues = {}\nclamp_target_rate = {}\nrepeats_chunk = {}\nack_from = \"{}B\"
 minimum_rate = \"1Gbps\"\nstamp_multiple = {}
 [frames]\ndata_headers = \"{headers}B\"\nack = \"{ack}B\"\nhop_control = \"43B\"\n",
+        dialect.name(),
         512 + 16 * u64::from(buffer),
         400 * u64::from(kmin),
         400 * (u64::from(kmin) + u64::from(span)),
@@ -119,6 +133,14 @@ minimum_rate = \"1Gbps\"\nstamp_multiple = {}
         let wire = if has(more, 6) { "h0-*" } else { "*" };
         write!(text, "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = 0.00{loss:03}\n")
             .expect("memory");
+    }
+    if has(more, 0) && has(more, 5) && spines > 1 && is_hpcc {
+        let at = 100 * u64::from(loss);
+        write!(
+            text,
+            "[[faults]]\nkind = \"down\"\nwire = \"leaf0-spine0\"\nat = \"{at}ns\"\nreroute = true\n"
+        )
+        .expect("memory");
     }
     let mut sorted = flows.to_vec();
     sorted.sort_by_key(|flow| flow[0]);

@@ -12,6 +12,7 @@ mod dialect;
 mod flows;
 mod instant;
 mod keys;
+mod link_down;
 mod notes;
 mod paths;
 mod scenario;

@@ -11,7 +11,7 @@ pub struct FaultTotals {
     pub lost: u64,
     /// Frames that arrived with a wrong FCS, or were on their way with one.
     pub corrupted: u64,
-    /// Frames that were sent while their wire was down.
+    /// Frames that were sent while their wire was down, or lost when it went down.
     pub sent_while_down: u64,
     /// Delays of frames.
     pub delayed: u64,

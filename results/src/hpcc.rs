@@ -62,6 +62,28 @@ pub struct HpccOptions {
     pub every_pause: bool,
 }
 
+/// Completion time of a flow alone in the fabric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standalone {
+    /// The time.
+    pub time: Nanos,
+    /// An instant, and the time of flows that complete at that instant or later.
+    pub later: Option<(Nanos, Nanos)>,
+}
+
+impl Standalone {
+    /// The time of a flow that completes at an instant.
+    fn at(self, end: Nanos) -> Nanos {
+        self.later.filter(|(from, _)| end >= *from).map_or(self.time, |(_, time)| time)
+    }
+}
+
+impl From<Nanos> for Standalone {
+    fn from(time: Nanos) -> Self {
+        Self { time, later: None }
+    }
+}
+
 /// A flow that begins.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowStart<'a> {
@@ -74,23 +96,11 @@ pub struct FlowStart<'a> {
     /// The receiving host.
     pub dst: &'a str,
     /// Value of `standalone_fct`, if it is not `ideal_ns`.
-    pub standalone: Option<Nanos>,
-    /// Source and destination port, if they do not follow from pairs of hosts and labels.
-    pub ports: Option<[u16; 2]>,
-}
-
-/// Source ports of flows, which count up for each pair of hosts in the order of the flows' numbers.
-#[derive(Clone, Debug, Default)]
-pub struct SourcePorts(BTreeMap<(u32, u32), u16>);
-
-impl SourcePorts {
-    /// Returns the source port of the next flow of a pair of hosts.
-    pub fn next(&mut self, pair: (u32, u32)) -> u16 {
-        let next = self.0.entry(pair).or_insert(FIRST_SOURCE_PORT);
-        let port = *next;
-        *next = next.wrapping_add(1);
-        port
-    }
+    pub standalone: Option<Standalone>,
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port, if it does not follow from the label.
+    pub destination_port: Option<u16>,
 }
 
 /// A flow that has started: its ports, and its time alone.
@@ -99,11 +109,10 @@ struct UnderWay {
     source_port: u16,
     /// `None` if it is the port of the flow's label.
     destination_port: Option<u16>,
-    standalone: Option<Nanos>,
+    standalone: Option<Standalone>,
 }
 
-/// The three files being written. Memory grows with the ports, the pairs of hosts that had a flow
-/// and the flows under way.
+/// The three files being written. Memory grows with the ports and the flows under way.
 pub struct HpccFiles {
     fct: TextFile<StagedFile>,
     pfc: TextFile<StagedFile>,
@@ -112,7 +121,6 @@ pub struct HpccFiles {
     destination_ports: BTreeMap<String, u16>,
     time_offset: Nanos,
     dumps: Dumps,
-    source_ports: SourcePorts,
     /// Flows under way.
     under_way: BTreeMap<u32, UnderWay>,
     hosts_by_id: bool,
@@ -148,7 +156,6 @@ impl HpccFiles {
             destination_ports,
             time_offset,
             dumps,
-            source_ports: SourcePorts::default(),
             under_way: BTreeMap::new(),
             hosts_by_id,
             every_pause,
@@ -158,11 +165,9 @@ impl HpccFiles {
 
     /// Gives a flow its ports.
     pub fn flow_started(&mut self, start: &FlowStart) {
-        let pair = (self.nodes[start.src].id, self.nodes[start.dst].id);
-        let of_pair = self.source_ports.next(pair);
         let flow = UnderWay {
-            source_port: start.ports.map_or(of_pair, |[source, _]| source),
-            destination_port: start.ports.map(|[_, destination]| destination),
+            source_port: start.source_port,
+            destination_port: start.destination_port,
             standalone: start.standalone,
         };
         self.under_way.insert(start.flow, flow);
@@ -190,7 +195,7 @@ impl HpccFiles {
                 "{source} {destination} {source_port} {destination_port} {bytes} {start} \
                  {} {}",
                 fct.0,
-                standalone.unwrap_or(row.ideal).0
+                standalone.map_or(row.ideal, |of| of.at(Nanos(row.start.0 + fct.0))).0
             )
         })
     }

@@ -89,7 +89,7 @@ pub use flow_table::{FlowTable, FlowTables, FlowTablesRow, TableRows};
 pub use folder::{ResultFiles, ResultsFolder, ResultsOptions, SCENARIO_FILE};
 pub use hpcc::{
     DESTINATION_PORT, FCT_FILE, FIRST_SOURCE_PORT, FctLine, FlowStart, HpccNode, HpccOptions,
-    PFC_FILE, PfcLine, QueueLengths, QueueSampling, SourcePorts, host_address, read_fct, read_pfc,
+    PFC_FILE, PfcLine, QueueLengths, QueueSampling, Standalone, host_address, read_fct, read_pfc,
 };
 pub use link_bytes::LinkBytes;
 pub use link_delay::LinkDelayRange;

@@ -107,6 +107,17 @@ fn is_set(document: &Document<'_>, path: &str) -> bool {
 }
 
 impl Dialect {
+    /// All dialects.
+    pub const ALL: [Self; 2] = [Self::HpccNs3, Self::ConweaveNs3];
+
+    /// Returns the name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HpccNs3 => "hpcc-ns3",
+            Self::ConweaveNs3 => "conweave-ns3",
+        }
+    }
+
     /// Sets the keys that the file does not set.
     pub(super) fn apply(self, keys: &mut ScenarioKeys, document: &Document<'_>) {
         let is_free = |path: &str| !is_set(document, path);
@@ -225,7 +236,8 @@ impl Scenario {
             (self.frames.cuts_in_vain(), "frames.shortest", "without `frames.data_headers`"),
         ];
         let in_vain = in_vain.into_iter().filter(|(is_there, ..)| *is_there);
-        in_vain.map(|(_, key, reason)| format!("`{key}` changes nothing {reason}")).collect()
+        let in_vain = in_vain.map(|(_, key, reason)| format!("`{key}` changes nothing {reason}"));
+        in_vain.chain(self.warning_of_failure()).collect()
     }
 
     /// Checks that the keys that belong to a simulator have what they need.
@@ -395,10 +407,7 @@ impl Scenario {
             }
         );
         let (title, help) = match fault {
-            Fault::Down { .. } => (
-                "a link that goes down, and events in the order of insertion",
-                "leave the link out of the topology, or write order = \"nodes\"",
-            ),
+            Fault::Down { .. } => return self.check_link_failure(number, fault, document),
             Fault::Loss { .. } | Fault::Corrupt { .. }
                 if self.numbers != Numbers::Seed && !is_drawn =>
             {

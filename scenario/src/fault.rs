@@ -122,7 +122,8 @@ pub enum Fault {
         /// Rate of the port: at least "100kbps", and below the links' rate.
         rate: BitsPerSecond,
     },
-    /// The wire loses every frame.
+    /// The wire loses every frame. With `dialect = "hpcc-ns3"` the link goes down as in HPCC's simulator: for good, with
+    /// `reroute`, and with the frames on the wire.
     Down {
         /// Wires by name, such as "h0->leaf0"; `*` stands for any text. A link's name, such as "h0-leaf0", selects both
         /// of its wires.

@@ -38,6 +38,7 @@ mod host;
 mod hpcc;
 mod incasts;
 mod kind;
+mod link_failure;
 mod load;
 mod lossy;
 mod names;
@@ -82,7 +83,6 @@ mod tests;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,7 @@ pub use headroom::Headroom;
 pub use host::{Host, MAX_PAYLOAD};
 pub use hpcc::{Hpcc, HpccFabric, HpccLines};
 pub use incasts::{ManyIncasts, Senders};
+pub use link_failure::LinkFailure;
 pub use load::{Load, LoadOf, Sigma};
 pub use lossy::{
     AlphaOfPriority, CoDel, Congested, FairDropping, FairShares, FlowTable, Lossy, LossyPeriod,
@@ -233,7 +234,7 @@ pub struct Scenario {
     #[serde(skip)]
     old_keys: OldKeys,
     #[serde(skip)]
-    simulator_routes: Option<Arc<SimulatorRoutes>>,
+    found_routes: simulator_routes::FoundRoutes,
     /// Longest round trip if the default of a key depends on it; otherwise zero.
     #[serde(skip)]
     longest_round_trip: Picos,

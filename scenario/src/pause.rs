@@ -182,6 +182,58 @@ pub enum PauseLasts {
     Time(Picos),
 }
 
+/// Time of a pause that lasts until a RESUME: longer than any run.
+const ENDLESS: Picos = Picos(1 << 62);
+const _: () = assert!(ENDLESS.0 / 64 > crate::MAX_DURATION.0);
+
+impl PauseLasts {
+    /// Returns the time after which each pause ends by an event of its own; `None` if quanta or a RESUME end it.
+    pub const fn own_end(self) -> Option<Picos> {
+        match self {
+            Self::Time(time) => Some(time),
+            Self::Quanta | Self::UntilResume => None,
+        }
+    }
+
+    /// Returns the quanta that a switch writes into a PAUSE, instead of these.
+    pub const fn quanta(self, pause_quanta: u16) -> u16 {
+        // One quantum is the whole time.
+        if self.own_end().is_some() { 1 } else { pause_quanta }
+    }
+
+    /// Returns the duration of a quantum at a rate, if a PAUSE has `pause_quanta`.
+    pub fn quantum(self, rate: BitsPerSecond, pause_quanta: u16) -> Picos {
+        match self {
+            Self::Quanta => quantum_duration(rate, 1),
+            Self::UntilResume => Picos(ENDLESS.0 / u64::from(pause_quanta)),
+            Self::Time(time) => time,
+        }
+    }
+
+    /// Returns the time of a pause of these quanta at a rate, unless another frame comes before its end.
+    pub fn time(self, rate: BitsPerSecond, quanta: u16) -> Picos {
+        match self {
+            Self::Quanta => quantum_duration(rate, quanta),
+            _ if quanta == 0 => Picos::ZERO,
+            Self::UntilResume => ENDLESS,
+            Self::Time(time) => time,
+        }
+    }
+
+    /// Returns the time after which a PAUSE is renewed.
+    pub fn refresh_period(
+        self,
+        refresh: PauseRefresh,
+        pause_quanta: u16,
+        rate: BitsPerSecond,
+    ) -> Picos {
+        match self {
+            Self::Quanta => refresh.period(pause_quanta, rate),
+            Self::UntilResume | Self::Time(_) => ENDLESS,
+        }
+    }
+}
+
 impl TryFrom<String> for PauseLasts {
     type Error = Refusal;
     fn try_from(text: String) -> Result<Self, Refusal> {

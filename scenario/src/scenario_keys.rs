@@ -18,6 +18,7 @@ use crate::flows::{self, Expanded, Expansion, NeedsFlows};
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
 use crate::schema::in_words;
+use crate::simulator_routes::FoundRoutes;
 use crate::switches::{PortRates, SwitchKinds, SwitchesEntry};
 use crate::transport::TransportKeys;
 use crate::transports::Transports;
@@ -220,10 +221,9 @@ impl ScenarioKeys {
             flow_routes,
             unused_routes: Vec::new(),
             old_keys: document.old_keys.clone(),
-            simulator_routes: None,
+            found_routes: FoundRoutes::default(),
             longest_round_trip: Picos::ZERO,
         };
-        scenario.simulator_routes = scenario.find_simulator_routes();
         for (workload, paths) in &expected_paths {
             let workload = topology::in_32_bits(*workload);
             paths.check(&scenario.fabric, workload, |flow| scenario.path_of(flow).0)?;

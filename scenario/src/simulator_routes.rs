@@ -7,7 +7,7 @@
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::wire::{RocePacket, roce};
@@ -73,14 +73,16 @@ pub struct SimulatorRoutes {
     pub longest: (u64, u32),
     /// True if packets carry a UDP destination port of their flow.
     has_destination_ports: bool,
+    /// A link that is down, by one of its wires.
+    down: Option<WireId>,
 }
 
 impl SimulatorRoutes {
-    /// The routes of a scenario.
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    /// The routes of a scenario, around a link that is down.
+    fn new(scenario: &Scenario, down: Option<WireId>) -> Self {
         let fabric = scenario.fabric();
         let ids = node_ids(scenario);
-        let ways = ways(fabric, &ids, scenario.switch.next_hops);
+        let ways = ways(fabric, &ids, scenario.switch.next_hops, down);
         let hosts = fabric.host_count();
         let switches = fabric.switch_count() as usize;
         let id_of = |node: NodeId| ids[node.0 as usize];
@@ -94,6 +96,7 @@ impl SimulatorRoutes {
             addresses: (0..hosts).map(|host| host_address(id_of(NodeId(host)))).collect(),
             longest: (0, 0),
             has_destination_ports: scenario.host.ns3.is_some(),
+            down,
         };
         let mut numbers = BTreeMap::new();
         let payload = scenario.host.payload.0;
@@ -176,7 +179,7 @@ impl SimulatorRoutes {
 
     /// The port by which a switch sends packets between two hosts and two ports.
     #[inline]
-    fn port_between(
+    pub(super) fn port_between(
         &self,
         switch: SwitchId,
         [source, destination]: [HostId; 2],
@@ -186,11 +189,26 @@ impl SimulatorRoutes {
         if group.len() < 2 {
             return group.first().copied();
         }
-        let address = |host: HostId| self.addresses[host.0 as usize];
         let [from, to] = ports.map(u32::from);
-        let key = [address(source), address(destination), from | to << 16];
+        let key = [self.address(source), self.address(destination), from | to << 16];
         let hash = murmur(key, self.ids[switch.0 as usize]);
         Some(group[hash as usize % group.len()])
+    }
+
+    /// The simulator's address of a host.
+    pub fn address(&self, host: HostId) -> u32 {
+        self.addresses[host.0 as usize]
+    }
+
+    /// True if packets of a host reach another one.
+    pub(super) fn connects(&self, fabric: &Fabric, [from, to]: [HostId; 2]) -> bool {
+        let wire = fabric.host(from).ports[0];
+        let is_up = self.down.is_none_or(|down| ![down, down.reverse()].contains(&wire));
+        is_up
+            && match fabric.node(fabric.wire(wire).to).kind {
+                NodeKind::Switch(switch) => !self.group(switch, to).is_empty(),
+                NodeKind::Host(_) => true,
+            }
     }
 
     /// Base values of a pair of hosts.
@@ -252,15 +270,16 @@ fn node_ids(scenario: &Scenario) -> Vec<u32> {
 }
 
 /// The links of each node in the order in which the simulator visits its neighbours. Of parallel links it knows the
-/// last.
-fn ways(fabric: &Fabric, ids: &[u32], order: NextHops) -> Vec<Vec<Way>> {
+/// last. A link that is down is no way.
+fn ways(fabric: &Fabric, ids: &[u32], order: NextHops, down: Option<WireId>) -> Vec<Vec<Way>> {
+    let is_up = |way: &Way| down.is_none_or(|down| ![down, down.reverse()].contains(&way.wire));
     let of_node = |node: NodeId| {
         let mut ways: BTreeMap<u32, Way> = BTreeMap::new();
         for &wire in &fabric.node(node).ports {
             let to = fabric.wire(wire).to;
             ways.insert(ids[to.0 as usize], Way { to, wire });
         }
-        let ascending = ways.into_values();
+        let ascending = ways.into_values().filter(is_up);
         match order {
             NextHops::Ascending => ascending.collect(),
             NextHops::Descending => ascending.rev().collect(),
@@ -278,21 +297,40 @@ pub(super) fn counted_ports(hosts: &Settings) -> CountedPorts {
     }
 }
 
+/// Routes of a scenario, found when they are first asked for: a search from each host takes long in a large fabric.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FoundRoutes {
+    usual: OnceLock<Arc<SimulatorRoutes>>,
+    after_failure: OnceLock<Arc<SimulatorRoutes>>,
+}
+
+impl PartialEq for FoundRoutes {
+    /// Routes follow from the rest of a scenario.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for FoundRoutes {}
+
 impl Scenario {
     /// Returns the simulator's routes, if switches or hosts compute with them.
     pub fn simulator_routes(&self) -> Option<&Arc<SimulatorRoutes>> {
-        self.simulator_routes.as_ref()
+        let computes = self.switch.ecmp == Ecmp::Murmur3 || self.host.ns3.is_some();
+        let find = || Arc::new(SimulatorRoutes::new(self, None));
+        computes.then(|| self.found_routes.usual.get_or_init(find))
     }
 
     /// Returns the simulator's routes, if packets follow them.
     pub fn ecmp_routes(&self) -> Option<&Arc<SimulatorRoutes>> {
-        self.simulator_routes.as_ref().filter(|_| self.switch.ecmp == Ecmp::Murmur3)
+        if self.switch.ecmp == Ecmp::Murmur3 { self.simulator_routes() } else { None }
     }
 
-    /// Finds the routes of [`simulator_routes`](Self::simulator_routes).
-    pub(super) fn find_simulator_routes(&self) -> Option<Arc<SimulatorRoutes>> {
-        let computes = self.switch.ecmp == Ecmp::Murmur3 || self.host.ns3.is_some();
-        computes.then(|| Arc::new(SimulatorRoutes::new(self)))
+    /// Returns the simulator's routes around the link that [fails](Self::link_failure), if one does.
+    pub fn routes_after_failure(&self) -> Option<&Arc<SimulatorRoutes>> {
+        let link = self.link_failure()?.link;
+        let find = || Arc::new(SimulatorRoutes::new(self, Some(link)));
+        Some(self.found_routes.after_failure.get_or_init(find))
     }
 
     /// Returns the source and the destination port of a flow's packets over UDP.

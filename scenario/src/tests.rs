@@ -11,6 +11,7 @@ mod flow_routes;
 mod flow_streams;
 mod good;
 mod headroom;
+mod link_failure;
 mod lossy;
 mod names;
 mod ofc;

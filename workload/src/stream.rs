@@ -7,7 +7,7 @@
 //! 3. `scenario/src/tests/workloads.rs` and `fuzz/seeds/workloads.toml`.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::{Arc, OnceLock};
 
 use topology::HostId;
@@ -17,6 +17,7 @@ use super::arrivals::{ArrivalRecipe, Arrivals};
 use super::exchange::{AllToAll, AllToAllRecipe, Permutation, PermutationRecipe};
 use super::flow::Flow;
 use super::incast::{IncastRecipe, Incasts};
+use super::port_counts::PortCounts;
 use super::split::{Split, SplitGroup, SplitRecipe};
 
 /// The recipe of one workload; cheap to clone.
@@ -155,30 +156,25 @@ pub enum CountedPorts {
     },
 }
 
-/// Next ports of senders, receivers, and pairs of them that had a flow.
+/// Next ports, by sender and receiver as far as they count by these.
 #[derive(Debug)]
 struct PortCounters {
     ports: CountedPorts,
-    next: BTreeMap<(Option<HostId>, Option<HostId>), u16>,
+    next: PortCounts<(Option<HostId>, Option<HostId>)>,
 }
 
 impl PortCounters {
-    /// Takes the next port of a sender, a receiver, or a pair.
-    fn take(&mut self, ends: (Option<HostId>, Option<HostId>), first: u16) -> u16 {
-        let next = self.next.entry(ends).or_insert(first);
-        std::mem::replace(next, next.wrapping_add(1))
-    }
-
     /// Gives a flow its ports, unless it has its own.
     fn number(&mut self, flow: &mut Flow) {
         let [from, to] = [flow.source, flow.destination].map(Some);
         match self.ports {
             CountedPorts::Pairs { source } => {
-                let port = self.take((from, to), source);
+                let port = self.next.take((from, to), source);
                 flow.source_port.get_or_insert(port);
             }
             CountedPorts::Hosts { source, destination } => {
-                let ports = [self.take((from, None), source), self.take((None, to), destination)];
+                let ports = [((from, None), source), ((None, to), destination)];
+                let ports = ports.map(|(ends, first)| self.next.take(ends, first));
                 flow.source_port.get_or_insert(ports[0]);
                 flow.destination_port.get_or_insert(ports[1]);
             }
@@ -201,7 +197,7 @@ impl FlowStream {
     /// Gives flows ports that count up, if they have none of their own.
     #[must_use]
     pub fn with_counted_ports(self, ports: CountedPorts) -> Self {
-        Self { ports: Some(PortCounters { ports, next: BTreeMap::new() }), ..self }
+        Self { ports: Some(PortCounters { ports, next: PortCounts::default() }), ..self }
     }
 
     fn refill(&mut self, number: usize) {

@@ -7,12 +7,13 @@ use emulation::hpcc_options::hpcc_nodes;
 use fabric_core::hop_control::PauseEvent;
 use results::query::rows;
 use results::{
-    DESTINATION_PORT, FCT_FILE, FlowRow, HpccNode, PFC_FILE, PauseRow, Row, SCENARIO_FILE,
-    SourcePorts, Summary, read_fct, read_pfc, table_path,
+    DESTINATION_PORT, FCT_FILE, FIRST_SOURCE_PORT, FlowRow, HpccNode, PFC_FILE, PauseRow, Row,
+    SCENARIO_FILE, Summary, read_fct, read_pfc, table_path,
 };
 use scenario::{Hpcc, HpccFabric};
 use topology::{Fabric, NodeId};
 use units::Nanos;
+use workload::PortCounts;
 
 use super::flows::{Flow, Names};
 use super::pauses::{Event, Place, Places};
@@ -206,9 +207,9 @@ impl Run {
             Ok(())
         })?;
         flows.sort_by_key(|flow| flow.number);
-        let mut source_ports = SourcePorts::default();
+        let mut source_ports = PortCounts::default();
         for flow in &mut flows {
-            let port = source_ports.next((flow.from, flow.to));
+            let port = source_ports.take((flow.from, flow.to), FIRST_SOURCE_PORT);
             flow.ports = flow.ports.map(|[_, destination]| [port, destination]);
         }
         let path = self.folder.join(FCT_FILE);

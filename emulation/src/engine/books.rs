@@ -187,15 +187,16 @@ impl<W: Wires> Engine<'_, W> {
     /// Traffic of each wire, by wire.
     fn link_rows(&self) -> Vec<LinkRow> {
         let fabric = self.scenario.fabric();
-        let mut damaged = vec![0; fabric.wires().len()];
+        let mut at_end = vec![(0, 0); fabric.wires().len()];
         for (_, inward) in self.ends() {
-            damaged[inward.wire.0 as usize] = inward.damaged;
+            at_end[inward.wire.0 as usize] = (inward.damaged, inward.lost);
         }
         let mut senders: Vec<_> = self.transmitters().collect();
         senders.sort_by_key(|out| out.wire.0);
         let row = |out: &Transmitter| {
             let wire = fabric.wire(out.wire);
             let name = |node| fabric.node(node).name.clone();
+            let (damaged, lost) = at_end[out.wire.0 as usize];
             LinkRow {
                 wire: wire.name.clone(),
                 from: name(wire.from),
@@ -204,8 +205,8 @@ impl<W: Wires> Engine<'_, W> {
                 frames: out.sent,
                 bytes: out.sent_bytes,
                 wire_bytes: out.sent_on_the_wire(),
-                lost: out.lost,
-                damaged: damaged[out.wire.0 as usize],
+                lost: out.lost + lost,
+                damaged,
                 end: self.now,
             }
         };
@@ -254,6 +255,8 @@ impl<W: Wires> Engine<'_, W> {
             out.tallies().map(move |(fault, tally)| (fault, wire.0, tally)).collect::<Vec<_>>()
         };
         let mut tallies: Vec<_> = self.transmitters().flat_map(of_wire).collect();
+        let in_order = self.parts.iter().filter_map(|part| part.in_order.as_ref());
+        tallies.extend(in_order.flat_map(|order| order.tallies()));
         tallies.sort_by_key(|&(fault, wire, _)| (fault, wire));
         let row = |(fault, wire, tally): (u32, u32, FaultTally)| FaultRow {
             fault,
@@ -268,7 +271,10 @@ impl<W: Wires> Engine<'_, W> {
     }
 
     fn fault_totals(&self, rows: &[FaultRow]) -> Option<FaultTotals> {
-        let mut totals = FaultTotals { reroutes: self.rerouting.changes, ..FaultTotals::default() };
+        let in_order = self.parts.iter().filter_map(|part| part.in_order.as_ref());
+        let failed: u64 = in_order.map(|order| u64::from(order.has_failed())).sum();
+        let reroutes = self.rerouting.changes + failed;
+        let mut totals = FaultTotals { reroutes, ..FaultTotals::default() };
         for row in rows {
             totals.add(row);
         }
@@ -284,6 +290,10 @@ impl<W: Wires> Engine<'_, W> {
     /// Checks that every counter of a drained fabric is back at zero.
     fn check_drained(&self, books: &mut Vec<String>) {
         for ((name, tables), node) in self.tables().zip(self.switches()) {
+            if !node.switch.holds_no_packet() {
+                // Its link has failed, and packets at the port keep their buffer.
+                continue;
+            }
             let found = tables.imbalances(node.switch.policy());
             books.extend(found.iter().map(|what| format!("{name}: {what}")));
         }
@@ -312,15 +322,15 @@ impl<W: Wires> Engine<'_, W> {
                 .flat_map(|node| (0..node.ports()).map(move |port| node.wires(port)));
             for (out, inward) in of_hosts.chain(of_switches) {
                 sent[out.wire.0 as usize] = (out.sent, out.lost);
-                received[inward.wire.0 as usize] = (inward.received, inward.damaged);
+                received[inward.wire.0 as usize] = (inward.received, inward.damaged + inward.lost);
             }
             for (index, port) in part.on_their_way() {
                 flying[part.inward(index, port).wire.0 as usize] += 1;
             }
         }
         let wires = (0..).zip(fabric.wires()).zip(sent).zip(received).zip(flying);
-        for ((((number, wire), (sent, lost)), (received, damaged)), flying) in wires {
-            let (name, lost) = (&wire.name, lost + damaged);
+        for ((((number, wire), (sent, lost)), (received, lost_there)), flying) in wires {
+            let (name, lost) = (&wire.name, lost + lost_there);
             if sent != received + lost + flying {
                 books.push(format!(
                     "wire {name}: {sent} frames sent, {received} received, {lost} lost by faults, {flying} on their way"

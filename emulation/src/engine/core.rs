@@ -368,10 +368,7 @@ impl<W: Wires> Core<W> {
         frame: FrameId,
         (length, reason): (u32, DropReason),
     ) {
-        match reason {
-            DropReason::LinkDown => self.tally.sent_in_vain += 1,
-            _ => self.tally.injected_losses += 1,
-        }
+        self.tally.count_lost(reason);
         self.tally.last_activity = self.tally.last_activity.max(now);
         transmitter.lost += 1;
         if let Some(tally) = &mut self.link_tally {

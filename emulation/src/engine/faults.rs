@@ -163,9 +163,12 @@ impl Faults {
 
     /// The scenario's faults on a wire; `None` if it has no faults.
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
-        // Losses by ns-3's numbers are drawn where frames arrive.
-        let elsewhere = |fault: &Fault| {
-            scenario.numbers != Numbers::Seed && matches!(fault, Fault::Loss { .. })
+        // Losses by ns-3's numbers are drawn where frames arrive, and there a link that has failed loses frames.
+        let fails = scenario.link_failure().is_some();
+        let elsewhere = |fault: &Fault| match fault {
+            Fault::Loss { .. } => scenario.numbers != Numbers::Seed,
+            Fault::Down { .. } => fails,
+            _ => false,
         };
         let faults = (0..).zip(&scenario.faults);
         let faults = faults.filter(|(_, fault)| fault.covers(name) && !elsewhere(fault));

@@ -1,7 +1,7 @@
 //! Commands to hosts: start and end of flows, at both of their hosts, and PFC storms.
 
 use host_agent::SenderCounts;
-use results::{FlowRow, FlowStart, WireLogRecord};
+use results::{FlowRow, FlowStart, Standalone, WireLogRecord};
 use scenario::Scenario;
 use topology::{HostId, NodeKind};
 use units::Picos;
@@ -53,15 +53,21 @@ impl<W: Wires> Engine<'_, W> {
             let traced = trace.is_some_and(|trace| trace.covers(&flow.label));
             self.command(flow.source, flow.start, Command::Start { request, traced });
         }
-        let standalone = of_order.or_else(|| standalone(self.scenario, &flow));
+        let standalone =
+            of_order.or_else(|| standalone(self.scenario, &flow).map(Standalone::from));
         let ports = self.scenario.host.ns3.is_some().then(|| self.scenario.udp_ports(&flow));
+        let source_port = match ports {
+            Some([source, _]) => source,
+            None => self.recorder.count_source_port(&flow),
+        };
         self.recorder.record.flow_started(&FlowStart {
             flow: flow.id,
             label: &flow.label,
             src: &fabric.host(flow.source).name,
             dst: &fabric.host(flow.destination).name,
             standalone,
-            ports,
+            source_port,
+            destination_port: ports.map(|[_, destination]| destination),
         });
         if self.scenario.results.port_queues {
             let (path, _) = self.scenario.path_of(&flow);

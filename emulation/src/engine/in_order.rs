@@ -14,6 +14,10 @@
 #[cfg(test)]
 mod conweave_tests;
 mod draws;
+mod failure;
+#[cfg(test)]
+mod failure_tests;
+mod hash_table;
 mod host;
 mod mrg32k3a;
 mod pauses;
@@ -27,18 +31,22 @@ mod turns;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use fabric_core::drop_reason::DropReason;
 use fabric_core::map_abi::FIRST_HOST_ADDRESS;
 use fabric_core::priority::Priority;
 use host_agent::ns3::{self, Paths, Schedule, Settings, Timer};
 use host_agent::{FlowRequest, ResponderRequest};
-use scenario::{Numbers, Order, Scenario, SimulatorRoutes, flow_routes};
+use results::Standalone;
+use scenario::{BasePath, Numbers, Order, Scenario, SimulatorRoutes, flow_routes};
 use topology::WireId;
 use units::{Nanos, Picos};
 
+use super::arrivals::Arrival;
 use super::part::{Opening, Part, Window};
 use crate::datapath::{DatapathError, Wires};
 use crate::queue_pairs;
 use draws::Draws;
+use failure::Failure;
 use pauses::Pauses;
 use queue::Event;
 pub use queue::{Queue, What};
@@ -95,6 +103,8 @@ pub struct InOrder {
     pauses: Pauses,
     /// Turns of PFC frames, if they wait behind control packets.
     turns: Option<Turns>,
+    /// The failure of a link.
+    failure: Option<Failure>,
 }
 
 impl InOrder {
@@ -104,8 +114,10 @@ impl InOrder {
             return None;
         }
         let mut queue = Queue::default();
-        // Before a run there are the first start of flows, the queue monitor, and the end of the run.
-        let [first, monitor, _end] = [(); 3].map(|()| queue.reserve());
+        // Before a run there are the first start of flows, the failure of a link, the queue monitor, and the end of the run.
+        let first = queue.reserve();
+        let failure = Failure::new(scenario, &mut queue);
+        let [monitor, _end] = [(); 2].map(|()| queue.reserve());
         let simulated = |settings| Simulated {
             settings,
             routes: scenario.simulator_routes().expect("these hosts have them").clone(),
@@ -119,6 +131,7 @@ impl InOrder {
             announced: VecDeque::new(),
             draws: (scenario.numbers != Numbers::Seed).then(|| Draws::new(scenario)),
             pauses: Pauses::new(scenario),
+            failure,
             turns: scenario.switch.scheme.shares_control_queue().then(Turns::default),
         };
         Some((Box::new(driver), queue))
@@ -147,12 +160,20 @@ impl InOrder {
     }
 
     /// The simulator's completion time of a flow alone on its path, if the scenario asks for it and hosts are the
-    /// simulator's.
-    pub fn standalone(&self, scenario: &Scenario, flow: &workload::Flow) -> Option<Nanos> {
-        let headers = scenario.results.hpcc.as_ref()?.standalone_headers?;
+    /// simulator's. After the failure of a link the least rate is another path's.
+    pub fn standalone(&self, scenario: &Scenario, flow: &workload::Flow) -> Option<Standalone> {
+        let headers = scenario.results.hpcc.as_ref()?.standalone_headers?.0;
         let Simulated { routes, payload, .. } = self.simulated.as_ref()?;
-        let base = routes.base(scenario.fabric(), [flow.source, flow.destination], *payload);
-        Some(base.standalone(flow.bytes.0, *payload, headers.0))
+        let base = |routes: &SimulatorRoutes| {
+            routes.base(scenario.fabric(), [flow.source, flow.destination], *payload)
+        };
+        let usual = base(routes);
+        let time = |of: BasePath| of.standalone(flow.bytes.0, *payload, headers);
+        let later = self.failure.as_ref().map(|failure| {
+            let rate = base(&failure.routes).rate;
+            (failure.link.at.to_nanos(), time(BasePath { rate, ..usual }))
+        });
+        Some(Standalone { time: time(usual), later })
     }
 
     /// Starts the flows of an instant.
@@ -170,8 +191,16 @@ impl InOrder {
 
     /// Decides if a frame is lost that arrives by a wire.
     #[inline]
-    fn loses(&mut self, wire: WireId) -> bool {
-        self.draws.as_mut().is_some_and(|draws| draws.loses(wire))
+    fn loss(&mut self, arrival: &Arrival, wire: WireId) -> Option<DropReason> {
+        if self.is_dead(wire) {
+            self.count_dead(wire);
+            return Some(DropReason::LinkDown);
+        }
+        if arrival.is_damaged() {
+            return Some(DropReason::Corrupted);
+        }
+        let is_lost = self.draws.as_mut().is_some_and(|draws| draws.loses(wire));
+        is_lost.then_some(DropReason::InjectedLoss)
     }
 
     /// Uses up the random numbers of PFC frames.
@@ -255,8 +284,12 @@ impl<W: Wires> Part<W> {
         match event.what {
             What::Starts => order.start_flows(core.queue(), now),
             What::Announced => core.queue().insert(now, node, What::Begins),
+            What::LinkDown => self.take_link_down(order, now),
             What::Begins => {
                 let start = order.announced.pop_front().expect("an announced flow begins once");
+                if let Starting::Simulated(flow) = &start.flow {
+                    order.note_created(start.host, flow);
+                }
                 if let Starting::Own { responder, receiver, .. } = &start.flow {
                     self.hosts[*receiver as usize].host.open_responder(responder);
                 }
@@ -266,6 +299,7 @@ impl<W: Wires> Part<W> {
                 let host = &mut self.hosts[node as usize];
                 let completed = host.run_event(core, order, event)?;
                 if let Some(flow) = completed {
+                    order.note_completed(node, &flow);
                     // At the same instant, so that a late duplicate begins anew there.
                     let receiver = flow.destination.wrapping_sub(FIRST_HOST_ADDRESS);
                     self.hosts[receiver as usize].forget(core, now, &flow);

@@ -13,6 +13,7 @@ use super::in_order::InOrder;
 use super::link_tally::LinkTally;
 use super::switch_node::SwitchNode;
 use super::transmitter::Receiver;
+use super::wire_logger::WireLogger;
 use crate::datapath::{DatapathError, Wires};
 use crate::host_settings::HostSettings;
 #[cfg(feature = "kernel")]
@@ -85,7 +86,10 @@ impl<W: Wires> Part<W> {
         });
         let mut core = Core::new(number as u32, partition.parts(), nodes, medium, frames);
         core.measured = scenario.results.distributions.then(Box::default);
-        core.wire_logger = scenario.results.explain.then(Box::default);
+        core.wire_logger = scenario
+            .results
+            .explain
+            .then(|| Box::new(WireLogger::new(scenario.switch.pause_lasts)));
         let wires = scenario.fabric().wires().len();
         core.link_tally = scenario.results.link_priorities.then(|| Box::new(LinkTally::new(wires)));
         let in_order = InOrder::new(scenario).map(|(order, queue)| {

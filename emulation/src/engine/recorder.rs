@@ -9,15 +9,15 @@ use fabric_core::priority::{self, Priority};
 use fabric_core::scheme::FlowUse;
 use host_agent::{HostEvent, SenderState};
 use results::{
-    BufferLevel, DropRow, EgressQueueRow, FlowQueuesRow, FlowTablesRow, FlowTraceRow, HeldFlowRow,
-    LinkDelayRow, LossyQueueRow, PauseReceived, PauseRow, PortStateRow, QueuePauseRow, QueueRow,
-    RateRow, Record, Recorded, ResultsError, WatchdogRow, WireLogRecord,
+    BufferLevel, DropRow, EgressQueueRow, FIRST_SOURCE_PORT, FlowQueuesRow, FlowTablesRow,
+    FlowTraceRow, HeldFlowRow, LinkDelayRow, LossyQueueRow, PauseReceived, PauseRow, PortStateRow,
+    QueuePauseRow, QueueRow, RateRow, Record, Recorded, ResultsError, WatchdogRow, WireLogRecord,
 };
 use scenario::Scenario;
 use switch_user::switch::{Event, Storm};
-use topology::{NodeId, NodeKind, SwitchId, WireId};
+use topology::{HostId, NodeId, NodeKind, SwitchId, WireId};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
-use workload::Flow;
+use workload::{Flow, PortCounts};
 
 use super::MAX_WINDOW;
 use super::flow_decisions::FlowDecisions;
@@ -42,6 +42,8 @@ pub struct Recorder<'a> {
     pub misdelivered: Vec<String>,
     /// Pauses of flows that switches have sent (OFC).
     pub flow_decisions: FlowDecisions,
+    /// Source ports of flows in HPCC's files, if hosts do not have them, by pair of hosts.
+    source_ports: PortCounts<(HostId, HostId)>,
     /// True if the fabric continues without results when they cannot be written.
     pub survives: bool,
     /// Error that made writing fail.
@@ -58,8 +60,17 @@ impl<'a> Recorder<'a> {
             lost_pauses: BTreeMap::new(),
             misdelivered: Vec::new(),
             flow_decisions: FlowDecisions::default(),
+            source_ports: PortCounts::default(),
             survives: false,
             lost: None,
+        }
+    }
+
+    /// Takes the next source port of a flow's pair of hosts, if a file has it.
+    pub fn count_source_port(&mut self, flow: &Flow) -> u16 {
+        match self.scenario.results.hpcc {
+            None => FIRST_SOURCE_PORT,
+            Some(_) => self.source_ports.take((flow.source, flow.destination), FIRST_SOURCE_PORT),
         }
     }
 

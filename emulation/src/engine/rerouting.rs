@@ -24,9 +24,11 @@ pub struct Rerouting {
 impl Rerouting {
     /// The outages of the scenario's faults.
     pub fn new(scenario: &Scenario) -> Self {
+        // In the order of insertion the driver changes routes.
+        let is_own = scenario.link_failure().is_none();
         let after = |fault: &Fault| {
             let (_, reroute) = fault.outage()?;
-            reroute.reroute.then_some(reroute.reroute_after)
+            (reroute.reroute && is_own).then_some(reroute.reroute_after)
         };
         Self { outages: Outages::new(scenario, after), changes: 0 }
     }

@@ -1,5 +1,6 @@
 //! Counters of a part of the fabric.
 
+use fabric_core::drop_reason::DropReason;
 use units::Picos;
 
 /// Counters of a part.
@@ -9,7 +10,7 @@ pub struct Tally {
     pub packet_hops: u64,
     /// Frames lost by faults at random or by number.
     pub injected_losses: u64,
-    /// Frames sent while their wire was down.
+    /// Frames sent while their wire was down, or lost when it went down.
     pub sent_in_vain: u64,
     /// Frames that arrived with a wrong FCS.
     pub damaged: u64,
@@ -18,6 +19,14 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Counts a frame that a fault loses.
+    pub fn count_lost(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::LinkDown => self.sent_in_vain += 1,
+            _ => self.injected_losses += 1,
+        }
+    }
+
     /// The sum of two parts.
     pub fn and(self, other: Self) -> Self {
         Self {

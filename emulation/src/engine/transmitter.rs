@@ -182,6 +182,8 @@ pub struct Receiver {
     pub timing: Timing,
     /// Number of frames that arrived with a wrong FCS.
     pub damaged: u64,
+    /// Number of frames that faults lost at this end of the wire.
+    pub lost: u64,
 }
 
 const _: () = {
@@ -200,6 +202,7 @@ impl Receiver {
             timing: Timing::new(fabric.wire(wire), scenario),
             received: 0,
             damaged: 0,
+            lost: 0,
             received_bytes: 0,
             captures: interfaces(captured, wire).collect(),
         }

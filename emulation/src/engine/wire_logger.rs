@@ -3,8 +3,8 @@
 use fabric_core::hop_control::{ClassPauses, HopControl};
 use fabric_core::priority;
 use fabric_core::queue::QueueId;
-use fabric_core::wire::pfc::quantum_duration;
 use results::{LoggedKind, NO_FLOW, NO_PRIORITY, WireLogRecord};
+use scenario::PauseLasts;
 use topology::WireId;
 use units::{BitsPerSecond, Picos};
 
@@ -17,6 +17,8 @@ pub struct WireLogger {
     records: Vec<Logged>,
     /// Instant since which each frame is ready, and the queue that it left. Stale for frames other than packets.
     frames: Vec<(Picos, u8)>,
+    /// End of pauses.
+    pause_lasts: PauseLasts,
 }
 
 /// A record, with the end of its wire at which it was made.
@@ -73,6 +75,11 @@ impl Gathered {
 }
 
 impl WireLogger {
+    /// An empty log, of a fabric whose pauses end so.
+    pub fn new(pause_lasts: PauseLasts) -> Self {
+        Self { pause_lasts, ..Self::default() }
+    }
+
     /// Records the arrival of a frame at a node.
     #[inline]
     pub fn came(&mut self, frame: FrameId, at: Picos) {
@@ -130,7 +137,7 @@ impl WireLogger {
                 record.flow = (first & u64::from(u32::MAX)) as u32;
                 record.words = [low, high];
                 record.ready = match control {
-                    HopControl::Classes(pauses) => last_end(arrives, out.timing.rate, pauses),
+                    HopControl::Classes(pauses) => self.last_end(arrives, out.timing.rate, pauses),
                     _ => Picos::MAX,
                 };
             }
@@ -166,6 +173,15 @@ impl WireLogger {
         self.records.push(Logged { record, end });
     }
 
+    /// End of the last pause that a PFC frame begins at its receiver.
+    fn last_end(&self, arrives: Picos, rate: BitsPerSecond, pauses: ClassPauses) -> Picos {
+        if arrives == Picos::MAX {
+            return arrives;
+        }
+        let quanta = priority::in_mask(pauses.named).map(|class| pauses.quanta[class.index()]);
+        arrives + self.pause_lasts.time(rate, quanta.max().unwrap_or(0))
+    }
+
     #[inline]
     fn frame_mut(&mut self, frame: FrameId) -> &mut (Picos, u8) {
         let number = frame.0 as usize;
@@ -174,13 +190,4 @@ impl WireLogger {
         }
         &mut self.frames[number]
     }
-}
-
-/// End of the last pause that a PFC frame begins at its receiver.
-fn last_end(arrives: Picos, rate: BitsPerSecond, pauses: ClassPauses) -> Picos {
-    if arrives == Picos::MAX {
-        return arrives;
-    }
-    let longest = priority::in_mask(pauses.named).map(|class| pauses.quanta[class.index()]).max();
-    arrives + quantum_duration(rate, longest.unwrap_or(0))
 }

@@ -77,8 +77,10 @@ pub struct Host {
     list: Vec<u32>,
     /// Place in the list of the queue pair that sent last, at that time.
     last: usize,
-    /// Number of queue pairs so far.
+    /// Number of queue pairs so far, or since the list was emptied.
     created: usize,
+    /// True if the list may have queue pairs that are complete.
+    has_finished: bool,
     receivers: BTreeMap<u32, Receiver>,
     /// Paused classes, one bit each.
     paused: u8,
@@ -105,6 +107,7 @@ impl Host {
             list: Vec::new(),
             last: 0,
             created: 0,
+            has_finished: false,
             receivers: BTreeMap::new(),
             paused: 0,
             pause_ends: [0; PRIORITIES],
@@ -144,7 +147,26 @@ impl Host {
         let place = self.created;
         self.created += 1;
         let pair = QueuePair { place, ..QueuePair::new(flow, now, self.link.rate, &self.settings) };
+        self.has_finished |= pair.is_finished();
         let slot = self.queue_pairs.insert(flow.qp, pair);
+        self.list.push(slot);
+    }
+
+    /// Empties the NIC's list. Queue pairs that are complete do not come back.
+    pub fn empty_list(&mut self) {
+        for slot in std::mem::take(&mut self.list) {
+            if self.queue_pairs.occupant(slot).is_finished() {
+                self.queue_pairs.release(slot);
+            }
+        }
+        self.created = 0;
+    }
+
+    /// Adds a queue pair to the NIC's list again. The NIC looks for a packet afterwards.
+    pub fn reassign(&mut self, qp: u32) {
+        let slot = self.queue_pairs.slot_of(qp).expect("it is not complete");
+        self.queue_pairs.occupant(slot).place = self.created;
+        self.created += 1;
         self.list.push(slot);
     }
 
@@ -231,6 +253,7 @@ impl Host {
             self.events.push_back(HostEvent::FlowCompleted { flow, at: now, counts });
             self.counters.flows_completed += 1;
             self.queue_pairs.unlink(qp);
+            self.has_finished = true;
         }
         let pair = self.queue_pairs.occupant(slot);
         if completed.is_none() && pair.next > pair.acknowledged {

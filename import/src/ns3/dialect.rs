@@ -55,8 +55,13 @@ impl Config {
         if !self.has(KEY) {
             return Ok(PAUSE_MICROS);
         }
-        let micros = read_decimal(self.source(), KEY, self.word(KEY)?)? / decimal::ONE;
-        Ok(u64::try_from(micros).unwrap_or(u64::MAX))
+        let word = self.word(KEY)?;
+        let micros = read_decimal(self.source(), KEY, word)? / decimal::ONE;
+        u32::try_from(micros).map(u64::from).map_err(|_| {
+            let title = format!("{KEY} is `{}`", word.text);
+            let help = format!("the simulator counts in 32 bits: write at most {}", u32::MAX);
+            self.source().error(word.span(), &title, &help)
+        })
     }
 
     /// A setting of `ConWeave`'s simulator that the dialect does not have, and what it asks for.
@@ -70,10 +75,10 @@ impl Config {
             let mut rates = stamped.iter().filter(|gigabits| **gigabits != 40);
             rates.any(|gigabits| rate.0 == gigabits * 1_000_000_000)
         };
-        let pause = Nanos(self.pause_micros()?.saturating_mul(1000));
+        let pause = Nanos(self.pause_micros()? * 1000);
         let outlives = topology.links.iter().all(|link| {
             let frame = link.rate.serialise(LONGEST_FRAME);
-            Picos::from_nanos(pause.min(Nanos(u64::MAX / 2000))) > link.delay + frame
+            Picos::from_nanos(pause) > link.delay + frame
         });
         let stamps_all = topology.rates().iter().all(is_stamped);
         let found = [

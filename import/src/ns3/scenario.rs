@@ -226,6 +226,11 @@ fn fill(
         let rate = *trillionths as f64 / 1e12;
         writeln!(toml, "[[faults]]\nkind = \"loss\"\nwire = \"{wire}\"\nrate = {rate:?}\n")?;
     }
+    if let Some((link, at)) = &translation.link_failure {
+        let at = display(Picos::from_nanos(*at));
+        writeln!(toml, "[[faults]]\nkind = \"down\"\nwire = \"{link}\"")?;
+        writeln!(toml, "at = \"{at}\"\nreroute = true\n")?;
+    }
     fill_results(toml, topology, translation, lists)
 }
 

@@ -20,8 +20,6 @@ use crate::{Remarks, Subject};
 
 /// Period of the simulator's queue monitor; no key sets it.
 pub const SAMPLE_INTERVAL: Nanos = Nanos(100);
-/// Base of `LINK_DOWN` times in HPCC's simulator, and in `ConWeave`'s without `FLOWGEN_START_TIME`.
-const LINK_DOWN_BASE: Nanos = Nanos(2_000_000_000);
 /// Time for which `ConWeave`'s simulator continues after `FLOWGEN_STOP_TIME`.
 const CONWEAVE_RUN_OUT: Nanos = Nanos(10 * SECOND);
 /// Bytes of an egress queue that ECN in `ConWeave`'s simulator does not count.
@@ -60,6 +58,8 @@ pub struct Translation {
     pub losses: Vec<(String, u64)>,
     /// Two nodes whose links are down from the start.
     pub failed_link: Option<(u32, u32)>,
+    /// A link that goes down under the dialect: name and instant in the scenario's time.
+    pub link_failure: Option<(String, Nanos)>,
     /// First sample of `qlen.txt`, in the scenario's time; 0 if the simulator writes none.
     pub qlen_start: Nanos,
     /// See `results.hpcc.qlen_stop`.
@@ -113,6 +113,7 @@ impl Translation {
             },
             losses: Vec::new(),
             failed_link: None,
+            link_failure: None,
             qlen_start: Nanos(0),
             qlen_stop: Nanos(0),
             simulated: None,
@@ -125,7 +126,7 @@ impl Translation {
             translation.parallel_links(topology);
         }
         translation.errors(config, topology)?;
-        translation.link_down(config, topology, first)?;
+        translation.link_down(config, topology, flows)?;
         translation.load_balancing(config)?;
         translation.monitor(config)?;
         translation.notes(config, topology, flows)?;
@@ -282,45 +283,6 @@ impl Translation {
             }
         }
         self.losses.retain(|(_, rate)| *rate > 0);
-        Ok(())
-    }
-
-    fn link_down(
-        &mut self,
-        config: &Config,
-        topology: &Topology,
-        first: Nanos,
-    ) -> Result<(), ScenarioError> {
-        if config.simulator == Simulator::Ns3Datacenter {
-            return Ok(());
-        }
-        let words = config.words("LINK_DOWN");
-        let &[time, a, b] = words.as_slice() else { return Ok(()) };
-        let source = config.source();
-        let number = |word| source.number(word, "LINK_DOWN", u32::MAX);
-        let (micros, from, to) = (number(time)?, number(a)?, number(b)?);
-        if micros == 0 {
-            return Ok(());
-        }
-        if topology.links_between(from, to) == 0 {
-            let title = format!("no link joins the nodes {from} and {to}");
-            let help = "name the two ends of a link; 0 0 0 takes none down";
-            return Err(source.error(a.span().start..b.span().end, &title, help));
-        }
-        let place = config.place("LINK_DOWN");
-        let base = match config.words("FLOWGEN_START_TIME").first() {
-            Some(&word) => seconds(source, word, config.simulator.traits().rounding)?,
-            None => LINK_DOWN_BASE,
-        };
-        let at = Nanos(base.0 + u64::from(micros) * 1000);
-        if at.0 >= self.time_offset.0 + self.duration.0 {
-            self.remarks.note(&place, "the simulator stops before that");
-        } else if at < first && topology.is_switch(from) && topology.is_switch(to) {
-            self.failed_link = Some((from, to));
-            self.remarks.note(&place, "before the first flow: the link is down from the start");
-        } else {
-            self.remarks.asked(&place, "the link goes down while flows run", "it stays up");
-        }
         Ok(())
     }
 

@@ -69,9 +69,20 @@ fn flow(number: u32, src: &'static str, dst: &'static str, fct: Option<u64>) -> 
 #[test]
 fn a_completed_flow_has_a_line_in_the_simulators_numbers() {
     let [fct, ..] = files(|files| {
-        for (flow, src, dst) in [(0, "h1", "h300"), (1, "h1", "h300"), (2, "h300", "h1")] {
-            let standalone = (flow == 2).then_some(Nanos(88_000));
-            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone, ports: None });
+        let flows =
+            [(0, "h1", "h300", 10_000), (1, "h1", "h300", 10_001), (2, "h300", "h1", 10_000)];
+        for (flow, src, dst, source_port) in flows {
+            let later = Some((Nanos(100_001), Nanos(77_000)));
+            let standalone = (flow == 2).then_some(Standalone { time: Nanos(88_000), later });
+            files.flow_started(&FlowStart {
+                flow,
+                label: "",
+                src,
+                dst,
+                standalone,
+                source_port,
+                destination_port: None,
+            });
         }
         files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
         files.flow(&flow(2, "h300", "h1", Some(90_000))).unwrap();
@@ -160,8 +171,15 @@ fn conweaves_lines_have_ids_own_ports_and_every_frame() {
     let [fct, pfc, _] = files_with(options, |files| {
         for flow in [0, 1] {
             let (src, dst) = ("h1", "h300");
-            let ports = Some([10_007, 103]);
-            files.flow_started(&FlowStart { flow, label: "", src, dst, standalone: None, ports });
+            files.flow_started(&FlowStart {
+                flow,
+                label: "",
+                src,
+                dst,
+                standalone: None,
+                source_port: 10_007,
+                destination_port: Some(103),
+            });
         }
         files.flow(&flow(1, "h1", "h300", Some(135_001))).unwrap();
         for (time, until) in [(100, 5100), (200, 5200), (300, 300), (400, 400)] {

@@ -14,7 +14,7 @@ use crate::slowdown::Slowdown;
 use crate::tables::{
     DeadlockRow, DropRow, FlowRow, FlowTraceRow, LinkDelayRow, PauseRow, QueueRow, TABLES,
 };
-use crate::{CaptureWire, DropTotals, Style};
+use crate::{CaptureWire, DropTotals, FIRST_SOURCE_PORT, Style};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -75,7 +75,8 @@ fn run(folder: Option<&Path>) -> RunReport {
             src: "h1",
             dst: "h0",
             standalone: None,
-            ports: None,
+            source_port: FIRST_SOURCE_PORT,
+            destination_port: None,
         });
         record.delivered(Picos(u64::from(flow) * 100_000), flow, 1_000).unwrap();
     }
@@ -303,7 +304,8 @@ fn a_record_follows_what_it_was_asked_to_follow() {
             src: "h0",
             dst: "h1",
             standalone: None,
-            ports: None,
+            source_port: FIRST_SOURCE_PORT,
+            destination_port: None,
         });
         for delay in [900, 800] {
             let (link_delay, headroom) = (Some(Nanos(delay)), Bytes(delay * 10));

@@ -86,7 +86,8 @@ tables! {
         /// The wire.
         pub wire: String,
         /// Frames that the fault's `match` selects and whose transmission began while the fault lasted (and the wire
-        /// was down).
+        /// was down). With `numbers` of ns-3 losses are drawn for frames that arrive. Under `dialect = "hpcc-ns3"` a
+        /// `down` has the frames that it lost, waiting ones among them.
         pub seen: u64,
         /// Frames that the fault lost, damaged, delayed or slowed. A frame that several faults lose counts for the
         /// first of them; a lost frame does not count as damaged.

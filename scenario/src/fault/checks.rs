@@ -4,13 +4,13 @@ use topology::Fabric;
 use units::{BitsPerSecond, Picos};
 
 use super::{Fault, Lateness, MAX_DELAY, MIN_PERIOD, MIN_RATE, WirePattern};
-use crate::Scenario;
 use crate::document::Document;
 use crate::glob;
 use crate::outage::{Flap, Span};
 use crate::quantity::display;
 use crate::ratio::FineProbability;
 use crate::report::ScenarioError;
+use crate::{Ecmp, Scenario};
 
 /// A fault's place in the file, and the fabric and run to check it against.
 pub(crate) struct FaultPlace<'a> {
@@ -169,7 +169,7 @@ impl Scenario {
                 "leave [[routes]] and paths of flows out, or write reroute = false",
             ));
         }
-        if self.ecmp_routes().is_some() {
+        if self.switch.ecmp == Ecmp::Murmur3 {
             return Some((
                 "next hops of ns-3, which do not change with a link",
                 "write switch.ecmp = \"five-tuple\", or write reroute = false",
@@ -217,6 +217,9 @@ impl Scenario {
             let title = "`distributions` beside faults that make frames late";
             let help = "they follow a PAUSE for as long as it takes effect on links without faults: leave one of the two out";
             return Err(document.error("results.distributions", title, help));
+        }
+        if self.link_failure().is_some() {
+            return Ok(());
         }
         let Some((title, help)) = self.no_reroute() else { return Ok(()) };
         let reroutes = |fault: &Fault| fault.outage().is_some_and(|(_, it)| it.reroute);

@@ -43,6 +43,15 @@ fn a_dialect_chooses_the_keys_that_the_file_does_not_set() {
 }
 
 #[test]
+fn each_dialect_is_named_as_in_a_file() {
+    for dialect in Dialect::ALL {
+        let text = format!("dialect = \"{}\"\n{SMALL}", dialect.name());
+        let scenario = parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.dialect, Some(dialect));
+    }
+}
+
+#[test]
 fn conweaves_dialect_chooses_its_keys_and_leaves_those_of_the_file() {
     let dialect = format!("dialect = \"conweave-ns3\"\n{SMALL}");
     let scenario = parse(&dialect).unwrap_or_else(|error| panic!("{error}"));

@@ -2,10 +2,16 @@
 
 use std::cmp::Reverse;
 
+use fabric_core::drop_reason::DropReason;
+use topology::{NodeId, WireId};
 use units::Picos;
 
 use super::{Core, FrameId, Transmitter, Wires};
+use crate::datapath::FrameStore;
+use crate::engine::arrivals::Arrival;
 use crate::engine::in_order::{Queue, What};
+use crate::engine::journal::Note;
+use crate::engine::transmitter::Receiver;
 
 /// Number that no part has: no node is in a part with it, so that frames take the way to other parts, and the queue there.
 const NO_PART: u32 = u32::MAX;
@@ -68,6 +74,38 @@ impl<W: Wires> Core<W> {
         let unopened = unopened.map(|letter| (letter.to, letter.port));
         let queued = self.queue.iter().flat_map(|queue| queue.on_their_way());
         delivered.chain(unopened).chain(queued)
+    }
+
+    /// Drops a frame at the end of its wire, for a wrong FCS or by a fault.
+    #[cold]
+    pub fn lose_arriving(
+        &mut self,
+        now: Picos,
+        node: NodeId,
+        receiver: &mut Receiver,
+        arrival: Arrival,
+        reason: DropReason,
+    ) {
+        if reason == DropReason::Corrupted {
+            return self.drop_damaged(now, node, receiver, arrival);
+        }
+        let (wire, frame) = (receiver.wire, arrival.frame());
+        receiver.lost += 1;
+        if let Some(tally) = &mut self.link_tally {
+            tally.count_mut(wire, &self.frames.label(frame)).lost += 1;
+        }
+        self.tally.count_lost(reason);
+        self.capture_dropped(now, node, receiver, (frame, wire), reason);
+        self.note_lost(now, node, wire, frame, (arrival.length(), reason));
+    }
+
+    /// Counts a frame that never leaves its queue, because the wire is down.
+    pub fn lose_waiting(&mut self, now: Picos, node: NodeId, wire: WireId, frame: FrameId) {
+        let reason = DropReason::LinkDown;
+        self.tally.count_lost(reason);
+        let (priority, length) = (self.frames.priority(frame), self.frames.length(frame));
+        let what = Note::Lost { wire, priority, length, is_pause: false, reason };
+        self.journal.note(now, node, what);
     }
 
     /// Counts a frame of the queue that arrives now.

@@ -8,6 +8,7 @@ use scenario::{Fault, Numbers, Scenario};
 use topology::WireId;
 
 use super::mrg32k3a::{Generator, Jump};
+use crate::engine::faults::FaultTally;
 use crate::switch_settings;
 
 /// Stream of losses.
@@ -36,6 +37,10 @@ struct Losses {
     generator: usize,
     /// True if the rate is the link's own.
     own: bool,
+    /// Index of the fault in the scenario that covers each wire.
+    faults: [u32; 2],
+    /// Counters of both wires.
+    tallies: [FaultTally; 2],
 }
 
 /// Numbers for marks.
@@ -77,7 +82,7 @@ impl Draws {
         };
         let mut of_own = 0;
         // A fault of all wires is the simulator's common rate; others are a link's own.
-        for fault in &scenario.faults {
+        for (index, fault) in (0..).zip(&scenario.faults) {
             let Some(rate) = lost(fault) else { continue };
             let covered: Vec<usize> = (0..links)
                 .filter(|&link| {
@@ -87,16 +92,28 @@ impl Draws {
                 .collect();
             let own = covered.len() < links;
             for (number, &link) in covered.iter().enumerate() {
-                if losses[link]
-                    .is_some_and(|known| known.own && own && known.rate.total_cmp(&rate).is_eq())
+                if let Some(known) = &mut losses[link]
+                    && known.own
+                    && own
+                    && known.rate.total_cmp(&rate).is_eq()
                 {
+                    // The entry of the link's other wire.
+                    let wire = WireId::at(2 * link).reverse();
+                    let is_second = fault.covers(&fabric.wire(wire).name);
+                    known.faults[usize::from(is_second)] = index;
                     continue;
                 }
                 if number == 0 || own {
                     generators.push(Generator::seeded(seed, LOSS_STREAM));
                     of_own += u64::from(own);
                 }
-                losses[link] = Some(Losses { rate, generator: generators.len() - 1, own });
+                losses[link] = Some(Losses {
+                    rate,
+                    generator: generators.len() - 1,
+                    own,
+                    faults: [index; 2],
+                    tallies: [FaultTally::default(); 2],
+                });
             }
         }
         let nodes = fabric.nodes().len() as u64;
@@ -152,9 +169,26 @@ impl Draws {
     /// Decides about the loss of a frame that arrives by a wire.
     #[inline]
     pub fn loses(&mut self, wire: WireId) -> bool {
-        let Some(Losses { rate, generator, .. }) = self.losses[(wire.0 / 2) as usize] else {
-            return false;
-        };
-        self.generators[generator].draw() < rate
+        let Some(losses) = &mut self.losses[(wire.0 / 2) as usize] else { return false };
+        let is_lost = self.generators[losses.generator].draw() < losses.rate;
+        let tally = &mut losses.tallies[(wire.0 % 2) as usize];
+        tally.seen += 1;
+        tally.frames += u64::from(is_lost);
+        is_lost
+    }
+
+    /// Counters of losses, by the fault's index and the wire.
+    pub fn tallies(&self) -> impl Iterator<Item = (u32, u32, FaultTally)> {
+        let losses = (0..).zip(&self.losses);
+        losses.filter_map(|(link, losses)| Some((link, losses.as_ref()?))).flat_map(
+            |(link, losses): (u32, &Losses)| {
+                let wires = (2 * link..).zip(losses.tallies);
+                losses
+                    .faults
+                    .into_iter()
+                    .zip(wires)
+                    .map(|(fault, (wire, tally))| (fault, wire, tally))
+            },
+        )
     }
 }

@@ -10,7 +10,7 @@ use units::Picos;
 use super::queue::{Event, What};
 use super::{HostQueue, InOrder, Start, Starting};
 use crate::datapath::{DatapathError, FrameStore, HostArrival, Wires};
-use crate::engine::arrivals::{Arrival, DAMAGED};
+use crate::engine::arrivals::Arrival;
 use crate::engine::core::Core;
 use crate::engine::host_node::HostNode;
 use crate::engine::journal::Note;
@@ -28,6 +28,25 @@ impl HostNode {
                 self.start_flow(core, now, request, *traced);
                 self.plan(core, start.host);
             }
+        }
+    }
+
+    /// Begins no frame any more.
+    pub(super) fn stop(&mut self) {
+        self.out.busy_until = Picos::MAX;
+    }
+
+    /// Takes up queue pairs anew, and looks for a packet after each.
+    pub(super) fn redistribute<W: Wires>(
+        &mut self,
+        core: &mut Core<W>,
+        (now, node): (Picos, u32),
+        queue_pairs: impl Iterator<Item = u32>,
+    ) {
+        self.simulated_mut().empty_list();
+        for qp in queue_pairs {
+            self.simulated_mut().reassign(qp);
+            self.look(core, now, node);
         }
     }
 
@@ -57,6 +76,7 @@ impl HostNode {
         }
         let (now, node) = (event.at(), event.node);
         let reaction = match event.what {
+            What::Free { .. } if order.is_dead(self.out.wire) => Reaction::default(),
             What::Free { .. } => {
                 self.out.busy_until = now;
                 Reaction { looks: true, ..Reaction::default() }
@@ -72,6 +92,7 @@ impl HostNode {
             What::Due
             | What::PauseEnd { .. }
             | What::OwnPauseEnd { .. }
+            | What::LinkDown
             | What::Starts
             | What::Announced
             | What::Begins => unreachable!("not an event of a simulator's host"),
@@ -101,8 +122,12 @@ impl HostNode {
             }
             What::Arrival { frame, length, .. } => {
                 core.landed(now);
-                let lost = if order.loses(self.inward.wire) { DAMAGED } else { 0 };
-                self.arrive(core, &Arrival::new(now, 0, frame, length | lost))?;
+                let arrival = Arrival::new(now, 0, frame, length);
+                let (node, inward) = (self.node(), &mut self.inward);
+                match order.loss(&arrival, inward.wire) {
+                    Some(reason) => core.lose_arriving(now, node, inward, arrival, reason),
+                    None => self.arrive(core, &arrival)?,
+                }
             }
             What::Due => {
                 self.due_at = Picos::MAX;
@@ -111,6 +136,7 @@ impl HostNode {
             What::Timer(_)
             | What::PauseEnd { .. }
             | What::OwnPauseEnd { .. }
+            | What::LinkDown
             | What::Starts
             | What::Announced
             | What::Begins => unreachable!("not an event of xoff's own host"),
@@ -153,8 +179,8 @@ impl HostNode {
     ) -> Result<Reaction, DatapathError> {
         let (now, frame, id) = (arrival.at(), arrival.frame(), self.node());
         core.landed(now);
-        if arrival.is_damaged() || order.loses(self.inward.wire) {
-            core.drop_damaged(now, id, &mut self.inward, arrival);
+        if let Some(reason) = order.loss(&arrival, self.inward.wire) {
+            core.lose_arriving(now, id, &mut self.inward, arrival, reason);
             return Ok(Reaction::default());
         }
         let crossing = core.arrive(now, id, &mut self.inward, frame, arrival.length());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use fabric_core::hop_control::{ClassPauses, HopControl, Order};
 use fabric_core::priority;
-use scenario::{PauseLasts, Scenario};
+use scenario::Scenario;
 use units::Picos;
 
 use super::queue::{Event, Queue, What};
@@ -24,11 +24,7 @@ pub struct Pauses {
 impl Pauses {
     /// Pauses as a scenario has them.
     pub fn new(scenario: &Scenario) -> Self {
-        let time = match scenario.switch.pause_lasts {
-            PauseLasts::Time(time) => Some(time),
-            PauseLasts::Quanta | PauseLasts::UntilResume => None,
-        };
-        Self { time, received: BTreeMap::new() }
+        Self { time: scenario.switch.pause_lasts.own_end(), received: BTreeMap::new() }
     }
 
     /// True if no pause ends by an event here.

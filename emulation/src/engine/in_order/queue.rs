@@ -45,6 +45,8 @@ pub enum What {
         /// Number of the pause.
         pause: u32,
     },
+    /// A link goes down, whatever the node.
+    LinkDown,
     /// Flows of this instant start, whatever the node.
     Starts,
     /// A flow's start has been announced to its host.

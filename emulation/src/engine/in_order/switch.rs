@@ -31,6 +31,9 @@ impl SwitchNode {
         self.followed.is_sampled = order.samples.taken == Some(now);
         match event.what {
             What::Free { port } => {
+                if order.is_dead(self.out_of(port).wire) {
+                    return Ok(());
+                }
                 self.out_of(port).busy_until = now;
                 self.look(core, order, (now, node), port);
             }
@@ -47,7 +50,7 @@ impl SwitchNode {
                 let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
                 self.switch.end_pause(now, port, Priority::new(class), pause, &mut observer);
             }
-            What::Timer(_) | What::Starts | What::Announced | What::Begins => {
+            What::Timer(_) | What::LinkDown | What::Starts | What::Announced | What::Begins => {
                 unreachable!("not an event of a switch")
             }
         }
@@ -89,8 +92,8 @@ impl SwitchNode {
         core.landed(now);
         let id = self.node();
         let inward = self.inward_of(port);
-        if arrival.is_damaged() || order.loses(inward.wire) {
-            core.drop_damaged(now, id, inward, arrival);
+        if let Some(reason) = order.loss(&arrival, inward.wire) {
+            core.lose_arriving(now, id, inward, arrival, reason);
             return Ok(());
         }
         let crossing = core.arrive(now, id, inward, frame, arrival.length());

@@ -18,13 +18,16 @@ impl Host {
     /// have them.
     fn choose_kept(&mut self, now: Nanos) -> Option<usize> {
         let Self { list, queue_pairs, .. } = self;
-        list.retain(|&slot| {
-            let stays = !queue_pairs.occupant(slot).is_finished();
-            if !stays {
-                queue_pairs.release(slot);
-            }
-            stays
-        });
+        // A queue pair is complete by an ACK only: other looks need not walk the list for this.
+        if std::mem::take(&mut self.has_finished) {
+            list.retain(|&slot| {
+                let stays = !queue_pairs.occupant(slot).is_finished();
+                if !stays {
+                    queue_pairs.release(slot);
+                }
+                stays
+            });
+        }
         let (count, last) = (list.len(), self.last);
         let behind = list.partition_point(|&slot| queue_pairs.occupant(slot).place <= last);
         let mut indexes = (behind..count).chain(0..behind);

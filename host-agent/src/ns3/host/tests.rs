@@ -310,3 +310,23 @@ fn short_packets_are_as_short_as_their_bytes() {
     assert_eq!(host.queue_pairs.occupant(slot).last_length, 49);
     assert_eq!(Bytes(host.queue_pairs.occupant(slot).left()), Bytes(0));
 }
+
+/// After the failure of a link the list begins anew, without the queue pair that is complete. The place of the last sender
+/// stays: it was 1.
+#[test]
+fn queue_pairs_that_are_taken_up_anew_have_new_places() {
+    let (mut host, timers) = (host(Settings::default()), &mut Recorded::default());
+    for (qp, bytes) in [(1, 9000), (2, 9000), (3, 1000)] {
+        host.start(Nanos(0), flow(qp, bytes, 0));
+    }
+    let turns: Vec<_> = (0..4).map(|turn| polled(&mut host, turn * FULL, timers)).collect();
+    assert_eq!(turns, [(2, 0), (3, 0), (1, 0), (2, 1000)].map(Some));
+    assert!(acknowledge(&mut host, 4 * FULL, 3, 1000).completed.is_some());
+    host.empty_list();
+    assert_eq!(polled(&mut host, 4 * FULL, timers), None, "no queue pair is in the list");
+    host.reassign(2);
+    assert_eq!(polled(&mut host, 4 * FULL, timers), Some((2, 2000)), "it is alone");
+    host.reassign(1);
+    assert_eq!((host.list.len(), host.last), (2, 0));
+    assert_eq!(polled(&mut host, 5 * FULL, timers), Some((1, 1000)));
+}

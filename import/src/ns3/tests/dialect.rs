@@ -118,6 +118,56 @@ fn what_no_dialect_has_is_still_a_difference() {
     assert_eq!(differences(&config_with("CC_MODE 10"), FLOWS), ["c.txt:13: CC_MODE 10"]);
     let group = FLOWS.replace("0 1 3", "0 1 0");
     assert_eq!(differences(CONFIG, &group), ["f.txt: priority groups 0, 3"]);
-    let down = config_with("LINK_DOWN 50 2 3");
-    assert_eq!(differences(&down, FLOWS), ["c.txt:14: LINK_DOWN 50 2 3"]);
+}
+
+/// Switches 2, 3 and 4 in a triangle, with two links between 2 and 3.
+const TRIANGLE: &str = "5 3 6\n2 3 4\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0
+2 4 100Gbps 1us 0\n4 3 100Gbps 1us 0\n3 2 100Gbps 1us 0\n";
+
+/// The link is the last of parallel ones, and its time counts from 2 s.
+#[test]
+fn a_link_goes_down_while_flows_run() {
+    let imported = with_dialect(&config_with("LINK_DOWN 50 2 3"), TRIANGLE, FLOWS);
+    assert!(imported.remarks.differences.is_empty(), "{:?}", imported.remarks.differences);
+    assert_eq!(
+        lines(&imported.toml, "[[faults]]"),
+        ["kind = \"down\"", "wire = \"s3-s2#2\"", "at = \"50us\"", "reroute = true"]
+    );
+    let scenario = load(&imported).unwrap_or_else(|error| panic!("{error}"));
+    let failure = scenario.link_failure().expect("a link fails");
+    assert_eq!(scenario.fabric().wire(failure.link).name, "s3->s2#2");
+    // Before the first second of flows the link is down from the start, with the base values of the fabric as it was.
+    let later = FLOWS.replace(" 2.0000", " 3.0000");
+    let config = config_with("LINK_DOWN 50 2 3").replace("STOP_TIME 2.1", "STOP_TIME 3.1");
+    let early = with_dialect(&config, TRIANGLE, &later);
+    assert!(!early.toml.contains("failed_links"), "{}", early.toml);
+    let scenario = load(&early).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.link_failure().map(|failure| failure.at.0), Some(0));
+    // After the stop it does not go down.
+    let never = with_dialect(&config_with("LINK_DOWN 4000000 2 3"), TRIANGLE, FLOWS);
+    assert!(!never.toml.contains("[[faults]]"), "{}", never.toml);
+}
+
+fn error_of(simulator: Simulator, config_text: &str, topology_text: &str) -> (String, String) {
+    let [config, topology, flows] =
+        [("c.txt", config_text), ("t.txt", topology_text), ("f.txt", FLOWS)]
+            .map(|(name, text)| Source::new(name, text));
+    let arguments = Arguments::default();
+    let options = Options::default();
+    fault(super::super::import_texts(simulator, arguments, config, &topology, &flows, "c", options))
+}
+
+/// Without the link the simulator would choose a port from an empty list.
+#[test]
+fn a_link_that_is_the_last_way_of_a_flow_is_an_error_at_its_line() {
+    let (line, title) = error_of(Simulator::Hpcc, &config_with("LINK_DOWN 50 2 3"), TOPOLOGY);
+    let expected = "without this link flows have no way from node 0 to 1";
+    assert_eq!((line.as_str(), title.as_str()), ("14", expected));
+}
+
+#[test]
+fn a_pause_time_above_32_bits_is_an_error_at_its_line() {
+    let config = config_with("PAUSE_TIME 4294967296");
+    let (line, title) = error_of(Simulator::ConWeave, &config, TOPOLOGY);
+    assert_eq!((line.as_str(), title.as_str()), ("14", "PAUSE_TIME is `4294967296`"));
 }

@@ -11,7 +11,7 @@ use super::{Drawn, PLAIN, scenarios};
 use crate::fabric::{Run, Runner};
 
 /// Settings by subject, some of several lines. A scenario gets at most one of each subject.
-pub const SETTINGS: [&[&str]; 11] = [
+pub const SETTINGS: [&[&str]; 12] = [
     &[
         r#"switch.headroom={ kind = "dsh", port_xon_offset = "2kB", single_queue_window = "50us" }"#,
         r#"switch.headroom={ kind = "dsh", estimation = "conceptual", single_queue_window = "50us" }"#,
@@ -69,6 +69,20 @@ pub const SETTINGS: [&[&str]; 11] = [
         r#"switch.pause_response="1ns""#,
         "switch.lossless=[]\nswitch.device_queue=3",
         r#"switch.wire_overhead="0B""#,
+    ],
+    // Keys of simulators that both datapaths have.
+    &[
+        r#"switch.reserves="ports""#,
+        r#"switch.pause_lasts="until-resume""#,
+        r#"switch.scheduler={ kind = "round-robin" }"#,
+        r#"switch.scheme={ kind = "pfc-reached" }"#,
+        r#"switch.private_fill="bytes""#,
+        r#"frames.time="truncated-doubles""#,
+        "frames.data_headers=\"48B\"\nframes.shortest=\"1B\"",
+        concat!(
+            "switch.reserves=\"ports\"\nswitch.scheme={ kind = \"pfc-reached\" }\n",
+            "switch.pause_lasts=\"until-resume\"\nframes.time=\"truncated-doubles\"",
+        ),
     ],
     &[
         r#"host.transport={ kind = "roce-rc", congestion_control = "dcqcn", dcqcn = { profile = "conweave" } }"#,
