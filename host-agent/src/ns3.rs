@@ -26,7 +26,7 @@ pub mod time;
 pub use congestion::hpcc::Hop;
 pub use host::{Host, HostLink, Reaction};
 pub use queue_pair::Flow;
-pub use settings::{Control, List, Paths, Ports, Settings, Wake};
+pub use settings::{Control, List, Paths, Ports, Settings, Wake, WindowRate};
 
 use units::Nanos;
 
