@@ -84,6 +84,7 @@ impl<'a> HostSettings<'a> {
                 PauseLasts::Time(time) => Some(time.to_nanos()),
                 PauseLasts::Quanta | PauseLasts::UntilResume => None,
             },
+            arithmetic: self.scenario.frames.time.simulated().unwrap_or_default(),
         };
         Some(ns3::Host::new(settings, link))
     }

@@ -11,8 +11,8 @@
 //! | PAUSE | once, when headroom comes into use |
 //! | RESUME | without headroom, below a fixed length or below the threshold by the offset; tested when a packet of the queue leaves |
 //!
-//! What a packet takes of headroom returns first. Headroom above the buffer leaves an ingress pool whose size wraps there:
-//! it has no end, and nothing pauses.
+//! Bytes of a departing packet return to headroom first. If headroom is above the buffer, the size of the ingress pool wraps
+//! in the simulator: the pool has no end, and nothing pauses.
 
 pub mod settings;
 

@@ -275,9 +275,13 @@ impl Settings {
         }
     }
 
-    /// Takes the rules of `ConWeave`'s simulator, of keys that `is_free` names.
-    pub fn follow_conweave(&mut self, is_free: impl Fn(&str) -> bool) {
-        let there = Self::conweave();
+    /// Rules of ns3-datacenter, from `rdma-hw.cc`.
+    pub fn datacenter() -> Self {
+        Self { window_rate: WindowRate::Line, ..Self::default() }
+    }
+
+    /// Takes the rules of a simulator, of keys that `is_free` names.
+    pub fn follow(&mut self, there: &Self, is_free: impl Fn(&str) -> bool) {
         macro_rules! take {
             ($($key:ident),+) => {
                 $(if is_free(stringify!($key)) {
@@ -287,7 +291,7 @@ impl Settings {
         }
         take!(nack_interval, nack_notifies, acks_in_class_0, acknowledges_again);
         take!(skips_acknowledged);
-        take!(timeout, list, wake, ports);
+        take!(timeout, list, wake, ports, window_rate);
     }
 
     /// The window of a flow from that of its path, its base round-trip time in ns, and the sender's line rate.
