@@ -81,6 +81,7 @@ impl<'a> HostSettings<'a> {
             lengths: self.scenario.frames.lengths(),
             ack_queue: Priority::new(self.scenario.host.ack_queue.map_or(0, |queue| queue.0)),
             pause: self.scenario.switch.pause_lasts.own_end().map(Picos::to_nanos),
+            arithmetic: self.scenario.frames.time.simulated().unwrap_or_default(),
         };
         Some(ns3::Host::new(settings, link))
     }

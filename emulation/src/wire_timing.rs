@@ -1,7 +1,7 @@
 //! Time that frames take on a wire.
 
-use host_agent::ns3::time::transmission;
-use scenario::{Scenario, TimeOfFrames};
+use host_agent::ns3::time::Arithmetic;
+use scenario::Scenario;
 use topology::Wire;
 use units::{BitsPerSecond, FrameTime, Picos};
 
@@ -22,8 +22,8 @@ pub struct Timing {
     pub rate: BitsPerSecond,
     /// Picoseconds per byte at this rate; zero if that is not a whole number, or has no effect.
     byte: u32,
-    /// True if times are doubles that are cut.
-    doubles: bool,
+    /// Arithmetic of a simulator, whose times may be zero; `None` if times are xoff's own.
+    simulated: Option<Arithmetic>,
     /// Computes how long frames occupy the port.
     frame_time: FrameTime,
 }
@@ -32,15 +32,15 @@ impl Timing {
     /// The timing of `wire`.
     pub fn new(wire: &Wire, scenario: &Scenario) -> Self {
         let (delay, rate, frame_time) = (wire.delay, wire.rate, scenario.frame_time());
-        let doubles = scenario.frames.time == TimeOfFrames::TruncatedDoubles;
-        let byte = if doubles { 0 } else { byte_at(rate) };
-        Self { delay, rate, byte, doubles, frame_time }
+        let simulated = scenario.frames.time.simulated();
+        let byte = if simulated.is_some() { 0 } else { byte_at(rate) };
+        Self { delay, rate, byte, simulated, frame_time }
     }
 
     /// The timing at another rate of the port.
     #[must_use]
     pub fn at(self, rate: BitsPerSecond) -> Self {
-        let byte = if self.doubles { 0 } else { byte_at(rate) };
+        let byte = if self.simulated.is_some() { 0 } else { byte_at(rate) };
         Self { rate, byte, ..self }
     }
 
@@ -61,12 +61,12 @@ impl Timing {
         self.frame_time.rounded(Picos(bytes * u64::from(self.byte)))
     }
 
-    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as doubles, where it may be zero.
+    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as a simulator computes it.
     fn serialise_slowly(&self, bytes: u64) -> Picos {
-        if self.doubles {
-            return Picos::from_nanos(transmission(bytes, self.rate));
+        match self.simulated {
+            Some(arithmetic) => Picos::from_nanos(arithmetic.transmission(bytes, self.rate)),
+            None => self.frame_time.rounded(self.rate.serialise(bytes)),
         }
-        self.frame_time.rounded(self.rate.serialise(bytes))
     }
 
     /// Beginning of the transmission of a frame of `length` bytes whose last bit arrives at `arrival`.

@@ -129,7 +129,8 @@ drop_reasons! {
     FairDrop = 32, "fair-drop", Policy;
     /// CoDel dropped a lossy packet when its turn came, because its queue's delay had been too high for too long.
     Codel = 33, "codel", Policy;
-    /// A lossless packet's egress queue would have held more than its pool had left (`ConWeave`'s simulator).
+    /// A lossless packet's egress queue would have held more than its pool had left (simulators of `ConWeave` and
+    /// ns3-datacenter).
     EgressPoolExhausted = 34, "egress-pool-exhausted", Policy;
 }
 

@@ -49,6 +49,7 @@ macro_rules! schemes {
                 7 = ofc::Ofc,
                 8 = pfc_reached::PfcReached,
                 9 = service_pools::ServicePools,
+                10 = sonic_pools::SonicPools,
             ]
             $($others)*
         }
@@ -73,6 +74,7 @@ pub mod pfc_reached;
 mod refused;
 mod selected;
 pub mod service_pools;
+pub mod sonic_pools;
 pub mod spfc;
 pub mod state;
 pub mod victims;

@@ -1,7 +1,7 @@
 //! A host of HPCC's simulator (ns-3, alibaba-edu/High-Precision-Congestion-Control): its NIC, its queue pairs and its
 //! congestion control, with its rules for equal instants and its arithmetic. [`Settings::conweave`] has the differences of
-//! `ConWeave`'s simulator (conweave-project/conweave-ns3), which are written from its source; no run of it has been
-//! compared.
+//! `ConWeave`'s simulator (conweave-project/conweave-ns3), and [`Settings::datacenter`] those of ns3-datacenter
+//! (inet-tub/ns3-datacenter); both are written from the simulators' sources, and no run of them has been compared.
 //!
 //! Rates and gaps follow from IEEE doubles, as there, so that results are the simulator's to the nanosecond. This is the
 //! only module of this crate with floats. No other host uses it; [`time`] is also the time of frames with
@@ -26,7 +26,7 @@ pub mod time;
 pub use congestion::hpcc::Hop;
 pub use host::{Host, HostLink, Reaction};
 pub use queue_pair::Flow;
-pub use settings::{Control, List, Paths, Ports, Settings, Wake};
+pub use settings::{Control, List, Paths, Ports, Settings, Wake, WindowRate};
 
 use units::Nanos;
 

@@ -1,13 +1,15 @@
 //! `dialect`: the rules of a simulator, a key each, chosen together.
 //!
-//! A dialect sets the keys in [`Dialect::apply`] that a file does not set itself. `xoff validate --resolved` writes them
+//! A dialect sets the keys in `Dialect::apply` that a file does not set itself. `xoff validate --resolved` writes them
 //! out. Keys are documented in their sections; their needs are checked here.
+
+mod keys;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use units::Bytes;
 use units::checked::Period;
-use units::{Bytes, Picos};
 use workload::{Flow, FlowStream};
 
 use fabric_core::buffer::MAX_BUFFER;
@@ -17,11 +19,9 @@ use super::document::Document;
 use super::fault::FrameClass;
 use super::lossy::Lossy;
 use super::report::ScenarioError;
-use super::scenario_keys::ScenarioKeys;
 use super::{
-    AckPriority, DatapathKind, Ecn, Fault, Headroom, HpccLines, MarkAt, OptionalPriority,
-    PauseLasts, PauseRefresh, Priority, Reserves, Scenario, Scheduler, Scheme, Threshold,
-    TimeOfFrames, Transport,
+    DatapathKind, Ecn, Fault, Headroom, PauseLasts, PauseRefresh, Scenario, Scheme, Threshold,
+    Transport,
 };
 
 /// A simulator whose rules a scenario follows.
@@ -33,6 +33,9 @@ pub enum Dialect {
     /// `ConWeave`'s simulator: ns-3, conweave-project/conweave-ns3, with ECMP. Written from the simulator's source; no run
     /// of it has been compared.
     ConweaveNs3,
+    /// ns3-datacenter: ns-3, inet-tub/ns3-datacenter, with the programs of `PowerTCP`'s evaluation. Written from the
+    /// simulator's source; no run of it has been compared.
+    Ns3Datacenter,
 }
 
 /// Order of events at one instant.
@@ -87,9 +90,6 @@ pub enum NextHops {
     Ascending,
 }
 
-/// Time of a pause in `ConWeave`'s simulator, unless its config has another.
-const CONWEAVE_PAUSE: Picos = Picos(5_000_000);
-
 /// Seeds of `MRG32k3a`: above zero and below its smaller modulus.
 pub const NS3_SEEDS: std::ops::RangeInclusive<u64> = 1..=4_294_944_442;
 
@@ -104,100 +104,6 @@ fn is_set(document: &Document<'_>, path: &str) -> bool {
         node = node.and_then(|node| node.child(name));
     }
     node.is_some()
-}
-
-impl Dialect {
-    /// All dialects.
-    pub const ALL: [Self; 2] = [Self::HpccNs3, Self::ConweaveNs3];
-
-    /// Returns the name in a scenario.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HpccNs3 => "hpcc-ns3",
-            Self::ConweaveNs3 => "conweave-ns3",
-        }
-    }
-
-    /// Sets the keys that the file does not set.
-    pub(super) fn apply(self, keys: &mut ScenarioKeys, document: &Document<'_>) {
-        let is_free = |path: &str| !is_set(document, path);
-        if is_free("datapath.kind") {
-            keys.datapath.kind = DatapathKind::Memory;
-        }
-        if is_free("order") {
-            keys.order = Order::Insertion;
-        }
-        if is_free("numbers") {
-            keys.numbers = match self {
-                Self::HpccNs3 => Numbers::Mrg32k3a,
-                Self::ConweaveNs3 => Numbers::Mrg32k3aOfSwitches,
-            };
-        }
-        if is_free("frames.time") {
-            keys.frames.time = TimeOfFrames::TruncatedDoubles;
-        }
-        if is_free("frames.shortest") {
-            keys.frames.shortest = Some(units::Bytes(1));
-        }
-        let switch = &mut keys.switch;
-        if is_free("switch.ecmp") {
-            switch.ecmp = Ecmp::Murmur3;
-        }
-        if is_free("switch.scheme") {
-            switch.scheme = match self {
-                Self::HpccNs3 => Scheme::PfcReached(super::scheme::PfcReached {}),
-                Self::ConweaveNs3 => Scheme::ServicePools(super::scheme::ServicePools::default()),
-            };
-        }
-        if is_free("switch.pause_lasts") {
-            switch.pause_lasts = match self {
-                Self::HpccNs3 => PauseLasts::UntilResume,
-                Self::ConweaveNs3 => PauseLasts::Time(CONWEAVE_PAUSE),
-            };
-        }
-        if is_free("switch.reserves") {
-            switch.reserves = Reserves::Ports;
-        }
-        if is_free("switch.scheduler") {
-            switch.scheduler = Scheduler::RoundRobin {};
-        }
-        let hosts = keys.host.ns3.get_or_insert_default();
-        if self == Self::ConweaveNs3 {
-            hosts.follow_conweave(|key| is_free(&format!("host.ns3.{key}")));
-            apply_conweave(keys, is_free);
-        }
-    }
-}
-
-/// Sets keys that `ConWeave`'s simulator has no setting for: thresholds, headroom, and the class of ACKs.
-fn apply_conweave(keys: &mut ScenarioKeys, is_free: impl Fn(&str) -> bool) {
-    let switch = &mut keys.switch;
-    if is_free("switch.threshold") {
-        let alpha = Some(units::ratio::Ratio::new(1, 16));
-        switch.threshold = Threshold::Dt(super::threshold::Dt {
-            alpha,
-            xon_offset: Bytes(1),
-            by_rate: Vec::new(),
-        });
-    }
-    if is_free("switch.headroom") {
-        switch.headroom = Headroom::Sih { bytes: None, bandwidth_delays: Some(2) };
-    }
-    if is_free("switch.private_per_queue") {
-        switch.private_per_queue = Bytes(0);
-    }
-    if is_free("switch.control_priority") {
-        switch.control_priority = OptionalPriority(Some(0));
-    }
-    if is_free("host.ack_priority") {
-        keys.host.ack_priority = Some(AckPriority::Fixed(0));
-    }
-    if is_free("host.ack_queue") {
-        keys.host.ack_queue = Some(Priority(0));
-    }
-    if let Some(hpcc) = keys.results.hpcc.as_mut().filter(|_| is_free("results.hpcc.lines")) {
-        hpcc.lines = HpccLines::Conweave;
-    }
 }
 
 impl Scenario {
@@ -227,10 +133,8 @@ impl Scenario {
         let draws = self.numbers != Numbers::Seed;
         let lasts = self.switch.pause_lasts != PauseLasts::Quanta;
         let others = |ecn: &Ecn| ecn.priorities() != self.switch.lossless;
-        let marks_late = ecn.is_some_and(|ecn| ecn.mark_at != MarkAt::default());
         let refreshes = self.switch.pause_refresh != PauseRefresh::default();
         let in_vain = [
-            (draws && marks_late, "switch.ecn.mark_at", "beside `numbers`"),
             (draws && ecn.is_some_and(others), "switch.ecn.priorities", "beside `numbers`"),
             (lasts && refreshes, "switch.pause_refresh", "beside `switch.pause_lasts`"),
             (self.frames.cuts_in_vain(), "frames.shortest", "without `frames.data_headers`"),
@@ -259,8 +163,8 @@ impl Scenario {
                 None => self.check_ecmp(document),
                 Some((path, _, what)) => {
                     let title = format!("{what}, and events by node");
-                    let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\" or \"conweave-ns3\" for all of \
-                                the simulator's rules";
+                    let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\", \"conweave-ns3\" or \
+                                \"ns3-datacenter\" for all of the simulator's rules";
                     Err(document.error(path, &title, help))
                 }
             };
@@ -326,7 +230,10 @@ impl Scenario {
         let switch = &self.switch;
         let fits = matches!(
             switch.scheme,
-            Scheme::Pfc(_) | Scheme::PfcReached(_) | Scheme::ServicePools(_)
+            Scheme::Pfc(_)
+                | Scheme::PfcReached(_)
+                | Scheme::ServicePools(_)
+                | Scheme::SonicPools(_)
         );
         let fixed = matches!(switch.headroom, Headroom::Sih { .. });
         let in_the_way = [
@@ -350,9 +257,9 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks that a switch with service pools has what they count with.
+    /// Checks that a switch with a simulator's pools has what they count with.
     fn check_service_pools(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
-        if !self.switch.scheme.shares_control_queue() {
+        if !self.switch.scheme.is_in_memory_only() {
             return Ok(());
         }
         let offset = match &self.switch.threshold {
@@ -382,7 +289,7 @@ impl Scenario {
         match in_the_way.iter().find(|(_, is_there, ..)| *is_there) {
             None => Ok(()),
             Some((path, _, what, help)) => {
-                let title = format!("service pools, and {what}");
+                let title = format!("a simulator's pools, and {what}");
                 Err(document.error(path, &title, help))
             }
         }
@@ -479,7 +386,8 @@ impl Scenario {
     /// Checks that each flow is one that the simulator's hosts can have: they count bytes in 32 bits, and choose ports and paths.
     fn check_flows_of_simulator(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         let fault = |flow: &Flow| {
-            let is_long = flow.bytes.0 > u32::MAX.into();
+            // One that lasts to the end of the run never completes: its numbers wrap there, too.
+            let is_long = flow.bytes.0 > u32::MAX.into() && !flow.long_lived;
             let faults = [
                 (is_long, "more than 4294967295 bytes", "write a smaller size"),
                 (flow.source_port.is_some(), "a source port", "leave out the column `source_port`"),

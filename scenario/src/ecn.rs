@@ -26,7 +26,8 @@ pub struct Ecn {
     /// Probability of a mark at `kmax`, 0 to 1; grows linearly from 0 at `kmin`.
     pub pmax: Probability,
     /// Instant of marking: "enqueue", by the bytes in front of the packet, or "dequeue", by the
-    /// bytes behind it. Default "dequeue".
+    /// bytes behind it. With `numbers` of ns-3 "enqueue" counts the packet, too, as in ns3-datacenter. Default "dequeue"; with
+    /// the dialect "ns3-datacenter" "enqueue".
     #[serde(default)]
     pub mark_at: MarkAt,
     /// Priorities whose packets are marked. Default: the lossless ones.

@@ -1,6 +1,7 @@
 //! `[frames]`: accounted lengths of frames, if they differ from the real ones.
 
 use host_agent::frame_length::FrameLengths;
+use host_agent::ns3::time::Arithmetic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -34,7 +35,8 @@ pub struct Frames {
     /// Resolution of the times for which frames occupy ports, and of the gaps between paced packets. "exact": a
     /// picosecond. "whole-nanoseconds": rounded down to a nanosecond, at least one. "truncated-doubles": a double in
     /// seconds, then a fixed-point number, both cut, as in ns-3.18: rounded down, and whole nanoseconds mostly one short;
-    /// gaps of xoff's own hosts are rounded down. Default "exact".
+    /// gaps of xoff's own hosts are rounded down. "floored-nanoseconds": rounded down to a nanosecond, to zero, too, as in
+    /// ns3-datacenter. Default "exact".
     pub time: TimeOfFrames,
     /// Minimum length of a packet with payload, "1B" to "60B", where `data_headers` is set. Default "60B", Ethernet's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,6 +54,19 @@ pub enum TimeOfFrames {
     WholeNanoseconds,
     /// A nanosecond: doubles are cut.
     TruncatedDoubles,
+    /// A nanosecond: times are rounded down, to zero, too.
+    FlooredNanoseconds,
+}
+
+impl TimeOfFrames {
+    /// Returns the arithmetic of a simulator whose times may be zero; `None` if the times are xoff's own.
+    pub const fn simulated(self) -> Option<Arithmetic> {
+        match self {
+            Self::Exact | Self::WholeNanoseconds => None,
+            Self::TruncatedDoubles => Some(Arithmetic::TruncatedDoubles),
+            Self::FlooredNanoseconds => Some(Arithmetic::WholeNumbers),
+        }
+    }
 }
 
 impl Frames {

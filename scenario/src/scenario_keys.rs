@@ -41,7 +41,10 @@ pub struct ScenarioKeys {
     /// "conweave-ns3": ConWeave's simulator with ECMP, without IRN; written from the simulator's source, no run of it has
     /// been compared. Sets these keys to its values, and `switch.threshold`, `switch.headroom`,
     /// `switch.private_per_queue`, `switch.control_priority`, `host.ack_priority`, `host.ack_queue` and, if the file has
-    /// `results.hpcc`, its `lines`. Default: none; the rules are xoff's own.
+    /// `results.hpcc`, its `lines`. "ns3-datacenter": the fork of PowerTCP's authors (ns-3.39), with the programs of
+    /// PowerTCP's evaluation; written from the simulator's source, no run of it has been compared. Sets these keys to its
+    /// values, and `switch.threshold`, `switch.headroom`, `switch.private_per_queue` and, if the file has `switch.ecn`, its
+    /// `mark_at`. Default: none; the rules are xoff's own.
     pub dialect: Option<Dialect>,
     /// Order of events at one instant. "nodes": by node and port, so that nodes run on several threads. "insertion": in
     /// the order in which other events have caused them, as in ns-3. Runs on one thread, in memory, with PFC and links

@@ -23,6 +23,7 @@ mod pfc;
 mod pfc_reached;
 mod power_of_two;
 mod service_pools;
+mod sonic_pools;
 mod spfc;
 
 use fabric_core::drop_reason::DropReason;
@@ -54,6 +55,7 @@ pub use pause_rule::MeanOf;
 pub(super) use pfc_reached::PfcReached;
 pub use power_of_two::{LeftShift, RightShift};
 pub(super) use service_pools::ServicePools;
+pub(super) use sonic_pools::SonicPools;
 pub use spfc::{Spfc, StateOf, Victims};
 
 /// Passes the kinds to a macro, each with its name and the type of its keys. Other tokens follow the list.
@@ -64,6 +66,7 @@ macro_rules! kinds {
                 "pfc" = Pfc,
                 "pfc-reached" = PfcReached,
                 "pfc-service-pools" = ServicePools,
+                "pfc-sonic-pools" = SonicPools,
                 "oversubscribed" = Oversubscribed,
                 "dsh" = Dsh,
                 "bfc" = Bfc,
@@ -127,6 +130,11 @@ impl Scheme {
     /// Returns true if PFC frames wait behind control packets of their port, in one queue.
     pub const fn shares_control_queue(&self) -> bool {
         matches!(self, Self::ServicePools(_))
+    }
+
+    /// Returns true if the kind belongs to a simulator's order of events, which runs in memory, and has no program.
+    pub const fn is_in_memory_only(&self) -> bool {
+        matches!(self, Self::ServicePools(_) | Self::SonicPools(_))
     }
 
     /// Returns the kinds that write a table which only some schemes write, in words. Kinds with a condition are last, so that

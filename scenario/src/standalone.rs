@@ -362,8 +362,8 @@ fn refuse_what_needs_a_fabric(
         let help = "write another kind: a switch on its own does not send lists of flows";
         return wrong("switch.scheme", "pauses of flows without a fabric", help);
     }
-    if matches!(scenario.switch.scheme, crate::Scheme::ServicePools(_)) {
-        let help = "write another kind: its pauses end by events of a simulator";
+    if scenario.switch.scheme.is_in_memory_only() {
+        let help = "write another kind: it belongs to a simulator's order of events";
         return wrong("switch.scheme", "a simulator's pools without a fabric", help);
     }
     if scenario.switch.device_queue.is_some() {

@@ -13,6 +13,8 @@
 
 #[cfg(test)]
 mod conweave_tests;
+#[cfg(test)]
+mod datacenter_tests;
 mod draws;
 mod failure;
 #[cfg(test)]
@@ -224,6 +226,8 @@ impl Simulated {
             }
         };
         let [source_port, destination_port] = scenario.udp_ports(flow);
+        let fabric = scenario.fabric();
+        let line = fabric.wire(fabric.host(flow.source).ports[0]).rate;
         ns3::Flow {
             flow: flow.id,
             qp: flow_routes::queue_pair(flow.id),
@@ -232,7 +236,7 @@ impl Simulated {
             destination_port,
             priority: Priority::new(flow.priority),
             bytes: flow.bytes.0,
-            window: if self.settings.window { window } else { 0 },
+            window: self.settings.window(window, rtt, line),
             base_rtt: Nanos(rtt),
         }
     }

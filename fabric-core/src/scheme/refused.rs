@@ -98,7 +98,7 @@ fn a_packet_that_finds_no_headroom_pauses_until_the_queue_has_drained() {
         tested.push(policy.scheme());
     }
     // A refused packet of the simulators pauses nobody.
-    let of_simulators = [SchemeKind::PfcReached, SchemeKind::ServicePools];
+    let of_simulators = [SchemeKind::PfcReached, SchemeKind::ServicePools, SchemeKind::SonicPools];
     for kind in SchemeKind::ALL.iter().filter(|kind| !of_simulators.contains(kind)) {
         assert!(tested.contains(kind), "{kind:?}");
     }

@@ -4,6 +4,7 @@
 pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
+pub mod powertcp;
 pub mod timely;
 
 use units::BitsPerSecond;
@@ -18,6 +19,7 @@ pub(super) enum Congestion {
     Hpcc(Box<hpcc::State>),
     Timely(timely::State),
     Dctcp(dctcp::State),
+    PowerTcp(Box<powertcp::State>),
 }
 
 impl Congestion {
@@ -28,6 +30,9 @@ impl Congestion {
             Control::Hpcc => Self::Hpcc(Box::new(hpcc::State::new(line.0))),
             Control::Timely => Self::Timely(timely::State::default()),
             Control::Dctcp => Self::Dctcp(dctcp::State::default()),
+            Control::PowerTcp | Control::ThetaPowerTcp => {
+                Self::PowerTcp(Box::new(powertcp::State::new(line.0)))
+            }
         }
     }
 }

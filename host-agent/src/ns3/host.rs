@@ -22,6 +22,7 @@ use super::congestion::{Congestion, Feedback};
 use super::queue_pair::{Flow, QueuePair};
 use super::receiver::{Answer, Receiver, chunk_start};
 use super::settings::{Control, Settings};
+use super::time::Arithmetic;
 use super::{Purpose, Schedule, Timer};
 use crate::counters::HostCounters;
 use crate::frame_length::FrameLengths;
@@ -46,6 +47,8 @@ pub struct HostLink {
     pub ack_queue: Priority,
     /// Time after which a pause ends by itself; `None` if it lasts until RESUME.
     pub pause: Option<Nanos>,
+    /// Arithmetic of the gaps between paced packets.
+    pub arithmetic: Arithmetic,
 }
 
 /// Result of a call, on which the driver acts.
@@ -303,19 +306,34 @@ impl Host {
                 }
             }
             Congestion::Hpcc(state) => {
-                let mut hops = [Hop(0); MAX_HOPS];
-                let count = stamps.len().min(MAX_HOPS);
-                for (hop, stamp) in hops.iter_mut().zip(stamps) {
-                    *hop = Hop(of_stamp(*stamp));
-                }
                 let base = Base { rtt: pair.flow.base_rtt.0, window: pair.flow.window, line };
+                let (hops, count) = hops_of(stamps);
                 let rate = state.acknowledged(feedback, &hops[..count], base, &settings);
-                let Some(rate) = rate else { return };
-                pair.change_rate(rate);
-                let available = pair.available;
-                self.move_wake(now, available, schedule);
+                self.change_rate(now, slot, rate, schedule);
+            }
+            Congestion::PowerTcp(state) => {
+                let base = (&mut pair.flow.base_rtt, line);
+                let (hops, count) = hops_of(stamps);
+                let hops = &hops[..count];
+                let rate = state.acknowledged(now, feedback, hops, base, &settings);
+                self.change_rate(now, slot, rate, schedule);
             }
         }
+    }
+
+    /// Sets a queue pair's new rate, if there is one, which holds from now on.
+    fn change_rate(
+        &mut self,
+        now: Nanos,
+        slot: u32,
+        rate: Option<u64>,
+        schedule: &mut impl Schedule,
+    ) {
+        let Some(rate) = rate else { return };
+        let pair = self.queue_pairs.occupant(slot);
+        pair.change_rate(rate, self.link.arithmetic);
+        let available = pair.available;
+        self.move_wake(now, available, schedule);
     }
 
     /// Starts a clock of DCQCN anew, `later` nanoseconds late. Returns its number.
@@ -445,7 +463,7 @@ impl Host {
     }
 
     fn transmit(&mut self, now: Nanos, slot: u32) -> RocePacket {
-        let HostLink { address, rate: line, payload, lengths, .. } = self.link;
+        let HostLink { address, rate: line, payload, lengths, arithmetic, .. } = self.link;
         let pair = self.queue_pairs.occupant(slot);
         let first = pair.next;
         let bytes = pair.left().min(payload.into());
@@ -453,7 +471,7 @@ impl Host {
         let length = lengths.packet(bytes, packet.frame_length() as u64);
         let rate = if self.settings.paced { BitsPerSecond(pair.rate) } else { line };
         self.counters.retransmitted_packets += u64::from(first < pair.frontier);
-        pair.sent(now, bytes, length, rate);
+        pair.sent(now, bytes, length, arithmetic.transmission(length, rate));
         if self.settings.control == Control::Timely {
             self.stamps[0] = to_stamp(now.0);
         }
@@ -461,6 +479,15 @@ impl Host {
         self.counters.payload_bytes_sent += bytes;
         packet
     }
+}
+
+/// Telemetry of a packet's hops, and their number, as far as packets have room for them.
+fn hops_of(stamps: &[Stamp]) -> ([Hop; MAX_HOPS], usize) {
+    let mut hops = [Hop(0); MAX_HOPS];
+    for (hop, stamp) in hops.iter_mut().zip(stamps) {
+        *hop = Hop(of_stamp(*stamp));
+    }
+    (hops, stamps.len().min(MAX_HOPS))
 }
 
 fn counts(pair: &QueuePair) -> SenderCounts {

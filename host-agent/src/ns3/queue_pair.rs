@@ -5,7 +5,7 @@ use units::{BitsPerSecond, Nanos};
 
 use super::Settings;
 use super::congestion::Congestion;
-use super::time::transmission;
+use super::time::{Arithmetic, product};
 
 /// A flow that a host sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Flow {
     pub bytes: u64,
     /// Window; 0 for none.
     pub window: u32,
-    /// Base round-trip time.
+    /// Base round-trip time. theta-PowerTCP lowers it to the least that a packet has had.
     pub base_rtt: Nanos,
 }
 
@@ -94,30 +94,40 @@ impl QueuePair {
     }
 
     /// True if the window forbids the next packet. A packet may overshoot it.
-    pub fn is_blocked(&self, line: BitsPerSecond, scales: bool) -> bool {
+    pub fn is_blocked(&self, line: BitsPerSecond, settings: &Settings) -> bool {
+        let window = self.window(line, settings);
+        window != 0 && self.next.wrapping_sub(self.acknowledged) >= window
+    }
+
+    /// The present window; 0 for none.
+    fn window(&self, line: BitsPerSecond, settings: &Settings) -> u64 {
         let full = u64::from(self.flow.window);
-        if full == 0 {
-            return false;
+        match (settings.window_scales, settings.window_by_rtt) {
+            (false, _) => full,
+            (true, true) => product(self.rate, self.flow.base_rtt.0),
+            (true, false) if full == 0 => 0,
+            (true, false) => (full.wrapping_mul(self.rate) / line.0).max(1),
         }
-        let window = if scales { (full.wrapping_mul(self.rate) / line.0).max(1) } else { full };
-        self.next.wrapping_sub(self.acknowledged) >= window
     }
 
     /// Sets a new rate, and moves the next packet's start by the change of the last packet's time.
-    pub fn change_rate(&mut self, rate: u64) {
-        let time = |rate| transmission(self.last_length, BitsPerSecond(rate)).0;
+    pub fn change_rate(&mut self, rate: u64, arithmetic: Arithmetic) {
+        let time = |rate| arithmetic.transmission(self.last_length, BitsPerSecond(rate)).0;
         let moved = self.available.0.wrapping_add(time(rate)).wrapping_sub(time(self.rate));
         // Before the start of time there is nothing: the simulator's times are signed.
         self.available = Nanos(if moved > i64::MAX as u64 { 0 } else { moved });
         self.rate = rate;
     }
 
-    /// Accounts for a packet that starts at `now` with a frame of `length` bytes, at this rate.
-    pub fn sent(&mut self, now: Nanos, payload: u64, length: u64, rate: BitsPerSecond) {
+    /// Accounts for a packet that starts at `now` with a frame of `length` bytes, which keeps the next one away for `gap`.
+    pub fn sent(&mut self, now: Nanos, payload: u64, length: u64, gap: Nanos) {
         self.repeated += u64::from(self.next < self.frontier);
         self.next += payload;
         self.frontier = self.frontier.max(self.next);
         self.last_length = length;
-        self.available = Nanos(now.0 + transmission(length, rate).0);
+        self.available = Nanos(now.0 + gap.0);
+        if let Congestion::PowerTcp(state) = &mut self.congestion {
+            state.sent(now, self.next as u32);
+        }
     }
 }

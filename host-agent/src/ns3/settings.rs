@@ -1,4 +1,4 @@
-//! Settings of hosts of HPCC's simulator, and of `ConWeave`'s, which differs by constants and rules.
+//! Settings of hosts of HPCC's simulator, and of `ConWeave`'s and ns3-datacenter, which differ by constants and rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use units::schema::DefaultsInWords;
 use units::{BitsPerSecond, Bytes, Picos};
 
 const fn in_words() -> DefaultsInWords {
-    DefaultsInWords { except: &["control", "paths", "list", "wake", "ports"] }
+    DefaultsInWords { except: &["control", "paths", "window_rate", "list", "wake", "ports"] }
 }
 
 /// Hosts of HPCC's simulator (ns-3): NIC, queue pairs and congestion control with its rules and its arithmetic in
@@ -20,15 +20,23 @@ const fn in_words() -> DefaultsInWords {
 #[schemars(rename = "SimulatedHostKeys", transform = in_words())]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the simulator's config")]
 pub struct Settings {
-    /// Congestion control: "none", "dcqcn", "hpcc", "timely" or "dctcp" (`CC_MODE`). Default "none".
+    /// Congestion control: "none", "dcqcn", "hpcc", "timely" or "dctcp" (`CC_MODE`), and of ns3-datacenter "powertcp" and
+    /// "theta-powertcp". Default "none".
     pub control: Control,
     /// True if flows have a window of the bandwidth-delay product (`HAS_WIN`). Default false.
     pub window: bool,
     /// Paths that base round-trip times and windows are computed for: "longest", the longest of all pairs of hosts, or
     /// "own", the path of the flow's pair (`GLOBAL_T`). Default "longest".
     pub paths: Paths,
+    /// Rate that a window is computed with: "path", the lowest of the path, or "line", the sender's line rate, as in
+    /// ns3-datacenter. Default "path".
+    pub window_rate: WindowRate,
     /// True if windows shrink with the rate (`VAR_WIN`). Default false.
     pub window_scales: bool,
+    /// True if a window that shrinks with the rate is the rate times the base round-trip time, also without `window`, as in
+    /// ns3-datacenter with PowerTCP. Otherwise it is as much of the whole window as the rate is of the line rate. Default
+    /// false.
+    pub window_by_rtt: bool,
     /// True if the rate paces packets; otherwise packets follow at line rate (`RATE_BOUND`). Default true.
     pub paced: bool,
     /// Bytes of a flow from which on each packet is acknowledged (`L2_ACK_INTERVAL`). Default "1B".
@@ -114,6 +122,12 @@ pub enum Control {
     Timely,
     /// DCTCP.
     Dctcp,
+    /// `PowerTCP` of ns3-datacenter, by telemetry of bytes received.
+    #[serde(rename = "powertcp")]
+    PowerTcp,
+    /// theta-PowerTCP of ns3-datacenter, by round-trip times.
+    #[serde(rename = "theta-powertcp")]
+    ThetaPowerTcp,
 }
 
 impl Control {
@@ -125,8 +139,32 @@ impl Control {
             Self::Hpcc => "hpcc",
             Self::Timely => "timely",
             Self::Dctcp => "dctcp",
+            Self::PowerTcp => "powertcp",
+            Self::ThetaPowerTcp => "theta-powertcp",
         }
     }
+
+    /// True for the two algorithms of `PowerTCP`.
+    pub const fn is_power(self) -> bool {
+        matches!(self, Self::PowerTcp | Self::ThetaPowerTcp)
+    }
+
+    /// True if packets carry telemetry of switches.
+    pub const fn has_telemetry(self) -> bool {
+        matches!(self, Self::Hpcc) || self.is_power()
+    }
+}
+
+/// Rate that windows are computed with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "SimulatedWindowRate")]
+pub enum WindowRate {
+    /// The lowest of the path.
+    #[default]
+    Path,
+    /// The line rate of the sender.
+    Line,
 }
 
 /// Paths of base round-trip times and windows.
@@ -184,7 +222,9 @@ impl Default for Settings {
             control: Control::None,
             window: false,
             paths: Paths::Longest,
+            window_rate: WindowRate::Path,
             window_scales: false,
+            window_by_rtt: false,
             paced: true,
             ack_from: Bytes(1),
             chunk: SomeBytes::within(Bytes(4000)),
@@ -235,9 +275,13 @@ impl Settings {
         }
     }
 
-    /// Takes the rules of `ConWeave`'s simulator, of keys that `is_free` names.
-    pub fn follow_conweave(&mut self, is_free: impl Fn(&str) -> bool) {
-        let there = Self::conweave();
+    /// Rules of ns3-datacenter, from `rdma-hw.cc`.
+    pub fn datacenter() -> Self {
+        Self { window_rate: WindowRate::Line, ..Self::default() }
+    }
+
+    /// Takes the rules of a simulator, of keys that `is_free` names.
+    pub fn follow(&mut self, there: &Self, is_free: impl Fn(&str) -> bool) {
         macro_rules! take {
             ($($key:ident),+) => {
                 $(if is_free(stringify!($key)) {
@@ -247,7 +291,16 @@ impl Settings {
         }
         take!(nack_interval, nack_notifies, acks_in_class_0, acknowledges_again);
         take!(skips_acknowledged);
-        take!(timeout, list, wake, ports);
+        take!(timeout, list, wake, ports, window_rate);
+    }
+
+    /// The window of a flow from that of its path, its base round-trip time in ns, and the sender's line rate.
+    pub fn window(&self, of_path: u32, rtt: u64, line: BitsPerSecond) -> u32 {
+        match (self.window, self.window_rate) {
+            (false, _) => 0,
+            (true, WindowRate::Path) => of_path,
+            (true, WindowRate::Line) => super::time::product(line.0, rtt) as u32,
+        }
     }
 
     /// g as a double.

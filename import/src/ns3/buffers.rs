@@ -83,7 +83,8 @@ impl Buffers {
             Simulator::ConWeave => Self::conweave(config, topology, groups, remarks)?,
             Simulator::Ns3Datacenter => Self::datacenter(config, topology, groups, remarks)?,
         };
-        if !(config.has_dialect && config.simulator == Simulator::ConWeave) {
+        // The dialects of the others have pools that take what headroom leaves, or wrap.
+        if !config.has_dialect || config.simulator == Simulator::Hpcc {
             buffers.make_room(config, topology, remarks)?;
         }
         Ok(buffers)
@@ -250,7 +251,7 @@ impl Buffers {
             |switch: &u32| QUEUES * ports(topology, *switch).map(three_products).sum::<u64>();
         let full = topology.nodes().filter(|&node| topology.is_switch(node));
         let full = full.filter(|switch| of_queues(switch) > size.0).min();
-        if let Some(switch) = full {
+        if let Some(switch) = full.filter(|_| !config.has_dialect) {
             let there = format!(
                 "headroom of 8 queues, {} at switch {switch}, exceeds the buffer: the shared pool's size wraps, no PAUSE",
                 display(Bytes(of_queues(&switch))),
@@ -262,12 +263,12 @@ impl Buffers {
             size,
             private_per_queue: Bytes(0),
             splits_packets: false,
-            lossless: if full.is_some() { groups } else { (0..8).collect() },
+            lossless: if full.is_some() || config.has_dialect { groups } else { (0..8).collect() },
             headroom: Headroom::BandwidthDelays(3),
             alpha_shift: ALPHA_SHIFT,
             alpha_shift_by_rate: Vec::new(),
             xon_offset: Bytes(2496),
-            of_ports: false,
+            of_ports: config.has_dialect,
             larger: Vec::new(),
         })
     }
@@ -360,6 +361,15 @@ pub fn sets_aside_all(config: &Config, topology: &Topology) -> Result<bool, Scen
         let settings = service_pools::Settings { buffer, frame: Bytes(CONWEAVE_FRAME) };
         let [aside, _] = settings.set_aside(products.map(|bytes| bytes.min(MAX_BUFFER)));
         aside >= buffer
+    }))
+}
+
+/// Returns true if headroom of one queue of each port takes the buffer of a switch of ns3-datacenter.
+pub fn headroom_fills(config: &Config, topology: &Topology) -> Result<bool, ScenarioError> {
+    let size = mebibytes(config, 16, &mut Remarks::default())?;
+    let mut switches = topology.nodes().filter(|&node| topology.is_switch(node));
+    Ok(switches.any(|switch| {
+        ports(topology, switch).map(three_products).fold(0, u64::saturating_add) >= size.0
     }))
 }
 

@@ -209,7 +209,7 @@ fn powertcp(
     minimum_rate: BitsPerSecond,
     remarks: &mut Remarks,
 ) -> Result<Control, ScenarioError> {
-    if !config.flag("FAST_REACT", true)? {
+    if !config.has_dialect && !config.flag("FAST_REACT", true)? {
         let there = "a new rate once a round trip";
         remarks.asked(config.place("FAST_REACT"), there, "at each ACK, as with 1");
     }
@@ -243,7 +243,7 @@ fn utilisation(config: &Config) -> Result<u32, ScenarioError> {
 }
 
 /// Returns `INT_MULTI`, truncated to a whole number as in the simulator.
-fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
+pub fn stamp_multiple(config: &Config) -> Result<u64, ScenarioError> {
     const MAX: u128 = 1 << 20;
     let Some(&word) = config.words("INT_MULTI").first() else { return Ok(1) };
     let multiple = read_decimal(config.source(), "INT_MULTI", word)? / decimal::ONE;

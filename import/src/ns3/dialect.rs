@@ -7,9 +7,9 @@ use scenario::{NS3_SEEDS, ScenarioError};
 use units::{BitsPerSecond, Bytes, Nanos, Picos};
 use workload::decimal;
 
-use super::buffers::{conweave_buffers, sets_aside_all};
+use super::buffers::{conweave_buffers, headroom_fills, sets_aside_all};
 use super::config::{Config, read_decimal};
-use super::control::Control;
+use super::control::{Control, stamp_multiple};
 use super::simulator::Simulator;
 use super::topology::Topology;
 use super::translation::Translation;
@@ -19,6 +19,8 @@ use crate::Subject;
 const MAX_HOPS: u32 = 5;
 /// Default of `PAUSE_TIME` in `ConWeave`'s simulator, microseconds.
 const PAUSE_MICROS: u64 = 5;
+/// Rate for which the simulators' telemetry has a stamp, and the dialects' has none.
+const FORTY: BitsPerSecond = BitsPerSecond(40_000_000_000);
 /// Bytes of the longest frame on a link.
 const LONGEST_FRAME: u64 = 4096;
 
@@ -35,6 +37,11 @@ pub struct Simulated {
     repeats_chunk: bool,
     rate_per_hop: bool,
     skips_empty_queues: bool,
+    /// Keys of `PowerTCP` that other algorithms have in their own settings.
+    fast_reaction: bool,
+    stamp_multiple: u64,
+    /// True if windows follow from rates and base round trips: ns3-datacenter with `--wien`, whatever the algorithm.
+    window_by_rtt: bool,
     /// Time of a pause in us, and the seed, of `ConWeave`'s simulator.
     pub of_conweave: Option<(u64, u64)>,
 }
@@ -42,11 +49,33 @@ pub struct Simulated {
 impl Config {
     /// Leaves the dialect out if the files ask for something that it does not have.
     pub fn settle_dialect(&mut self, topology: &Topology) -> Result<(), ScenarioError> {
-        if self.has_dialect && self.simulator == Simulator::ConWeave {
-            self.beyond_dialect = self.beyond_conweave(topology)?;
-            self.has_dialect = self.beyond_dialect.is_none();
+        if !self.has_dialect {
+            return Ok(());
         }
+        self.beyond_dialect = match self.simulator {
+            Simulator::Hpcc => None,
+            Simulator::ConWeave => self.beyond_conweave(topology)?,
+            Simulator::Ns3Datacenter => self.beyond_datacenter(topology)?,
+        };
+        self.has_dialect = self.beyond_dialect.is_none();
         Ok(())
+    }
+
+    /// A setting of ns3-datacenter that the dialect does not have, and what it asks for.
+    fn beyond_datacenter(
+        &self,
+        topology: &Topology,
+    ) -> Result<Option<(Subject, &'static str)>, ScenarioError> {
+        let algorithm = self.arguments.algorithm;
+        if matches!(algorithm, 3 | 10) && topology.rates().contains(&FORTY) {
+            let place = Subject::from(&*format!("--argument algorithm={algorithm}"));
+            return Ok(Some((place, "stamps of 40 Gbit/s")));
+        }
+        if headroom_fills(self, topology)? {
+            let what = "a buffer of which one queue's headroom of each port leaves nothing";
+            return Ok(Some((self.place("BUFFER_SIZE"), what)));
+        }
+        Ok(None)
     }
 
     /// `PAUSE_TIME` in whole microseconds.
@@ -70,10 +99,8 @@ impl Config {
         topology: &Topology,
     ) -> Result<Option<(Subject, &'static str)>, ScenarioError> {
         let stamped = self.simulator.traits().stamped_gigabits;
-        // Of the rates that stamps name there, the dialect's do not name 40 Gbit/s.
         let is_stamped = |rate: &BitsPerSecond| {
-            let mut rates = stamped.iter().filter(|gigabits| **gigabits != 40);
-            rates.any(|gigabits| rate.0 == gigabits * 1_000_000_000)
+            *rate != FORTY && stamped.iter().any(|gigabits| rate.0 == gigabits * 1_000_000_000)
         };
         let pause = Nanos(self.pause_micros()? * 1000);
         let outlives = topology.links.iter().all(|link| {
@@ -120,6 +147,9 @@ impl Translation {
             repeats_chunk: config.flag("L2_BACK_TO_ZERO", false)?,
             rate_per_hop: config.flag("MULTI_RATE", true)?,
             skips_empty_queues: config.flag("SAMPLE_FEEDBACK", false)?,
+            fast_reaction: config.flag("FAST_REACT", true)?,
+            stamp_multiple: stamp_multiple(config)?,
+            window_by_rtt: config.simulator == Simulator::Ns3Datacenter && config.arguments.wien,
             of_conweave: match config.simulator {
                 Simulator::ConWeave => {
                     Some((config.pause_micros()?, config.whole("RANDOM_SEED", 1)?))
@@ -127,9 +157,14 @@ impl Translation {
                 Simulator::Hpcc | Simulator::Ns3Datacenter => None,
             },
         });
-        if config.simulator == Simulator::ConWeave {
+        if config.simulator != Simulator::Hpcc {
             let here = "follow its source; no run of it has been compared";
             self.remarks.inherent("results", "its own", here);
+        }
+        if config.simulator == Simulator::Ns3Datacenter {
+            self.follow_datacenter(config);
+        }
+        if config.simulator == Simulator::ConWeave {
             self.buffers.larger = conweave_buffers(config, topology)?
                 .into_iter()
                 .filter(|(_, size)| *size != self.buffers.size)
@@ -137,12 +172,31 @@ impl Translation {
         }
         // What happens at the end does not run there.
         self.duration = Nanos(self.duration.0 - 1);
-        let hpcc = matches!(self.transport.control, Control::Hpcc(_));
-        if hpcc && self.paths.longest_links > MAX_HOPS + 1 {
+        let has_hops =
+            matches!(self.transport.control, Control::Hpcc(_) | Control::PowerTcp { .. });
+        if has_hops && self.paths.longest_links > MAX_HOPS + 1 {
             let there = "telemetry has room for 5 hops, and more overwrite it";
-            self.remarks.inherent("HPCC: long paths", there, "the first five count");
+            self.remarks.inherent("telemetry of long paths", there, "the first five count");
         }
         Ok(())
+    }
+}
+
+impl Translation {
+    /// Adds what the dialect of ns3-datacenter does not follow, or follows for one of the programs.
+    fn follow_datacenter(&mut self, config: &Config) {
+        if self.draws_marks() {
+            let there = "draws of ns-3 from a stream whose number depends on the build";
+            let here = "from the stream that HPCC's simulator has";
+            self.remarks.inherent("marks by chance", there, here);
+        }
+        if matches!(self.transport.control, Control::PowerTcp { theta: true, .. }) {
+            let there = "compares with numbers that were never set";
+            self.remarks.inherent("theta-PowerTCP: first ACK of a flow", there, "with zero");
+        }
+        let what = "egress queues are those of powertcp-evaluation-burst; the other program has \
+                    switch.scheme.egress_alpha = 1";
+        self.remarks.note(config.place("BUFFER_SIZE"), what);
     }
 }
 
@@ -151,7 +205,9 @@ impl Simulated {
     pub fn write(&self, toml: &mut String) -> std::fmt::Result {
         writeln!(toml, "[host.ns3]")?;
         let name = match self.control {
-            Control::None | Control::PowerTcp { .. } => "none",
+            Control::None => "none",
+            Control::PowerTcp { theta: false, .. } => "powertcp",
+            Control::PowerTcp { theta: true, .. } => "theta-powertcp",
             Control::Dcqcn(_) => "dcqcn",
             Control::Hpcc(_) => "hpcc",
             Control::Timely { .. } => "timely",
@@ -160,6 +216,9 @@ impl Simulated {
         writeln!(toml, "control = \"{name}\"\nwindow = {}", self.window.is_some())?;
         writeln!(toml, "paths = \"{}\"", if self.own_paths { "own" } else { "longest" })?;
         writeln!(toml, "window_scales = {}", self.window.unwrap_or(false))?;
+        if self.window_by_rtt {
+            writeln!(toml, "window_by_rtt = true")?;
+        }
         writeln!(toml, "paced = {}", self.paced)?;
         writeln!(toml, "ack_from = \"{}\"", display(Bytes(self.ack_from)))?;
         writeln!(toml, "chunk = \"{}\"", display(Bytes(self.chunk)))?;
@@ -173,7 +232,16 @@ impl Simulated {
             writeln!(toml, "gain = \"{numerator}/{denominator}\"")
         };
         match &self.control {
-            Control::None | Control::PowerTcp { .. } => Ok(()),
+            Control::None => Ok(()),
+            Control::PowerTcp { theta, utilisation_millionths, minimum_rate } => {
+                if !theta {
+                    writeln!(toml, "utilisation = {:?}", f64::from(*utilisation_millionths) / 1e6)?;
+                }
+                writeln!(toml, "fast_reaction = {}", self.fast_reaction)?;
+                writeln!(toml, "skips_empty_queues = {}", self.skips_empty_queues)?;
+                writeln!(toml, "stamp_multiple = {}", self.stamp_multiple)?;
+                writeln!(toml, "minimum_rate = \"{}\"", display(*minimum_rate))
+            }
             Control::Dcqcn(of) => {
                 ratio(toml, of.g)?;
                 for (key, time) in [

@@ -349,7 +349,13 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     writeln!(toml, "[host]\npayload = \"{}B\"\nack_interval = 1", of.payload)?;
     let ack_priority = of.ack_priority.map_or("\"data\"".to_owned(), |it| it.to_string());
     writeln!(toml, "ack_priority = {ack_priority}\nack_queue = {}", of.ack_queue)?;
-    if matches!(of.transport.control, Control::Hpcc(_) | Control::PowerTcp { theta: false, .. }) {
+    let has_hops = match of.transport.control {
+        Control::Hpcc(_) | Control::PowerTcp { theta: false, .. } => true,
+        // The simulator's senders count the hops, too.
+        Control::PowerTcp { theta: true, .. } => of.simulated.is_some(),
+        _ => false,
+    };
+    if has_hops {
         writeln!(toml, "telemetry_hops = {STAMPS}")?;
     }
     // The simulator's senders may have no timer: a timeout as long as the run never fires.

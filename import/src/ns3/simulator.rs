@@ -186,7 +186,7 @@ const NS3_DATACENTER: Traits = Traits {
     ],
     rounding: Rounding::Nearest,
     cuts_delays: false,
-    dialect: None,
+    dialect: Some("ns3-datacenter"),
     bare_rates: true,
     stamped_gigabits: &[25, 40, 50, 100, 200, 400],
     ..HPCC

@@ -224,7 +224,7 @@ impl Translation {
                 kmax: kilobytes(kmax, "KMAX_MAP")?,
                 pmax_millionths: read_probability(source, pmax, "PMAX_MAP")?,
             };
-            let counted = |length: Bytes| self.counted(config.simulator, length);
+            let counted = |length: Bytes| self.counted(config, length);
             if ecn.kmin > ecn.kmax {
                 let title = format!("kmin of {} bit/s is above kmax", rate.0);
                 return Err(source.error(kmin.span(), &title, "kmin is the smaller one"));
@@ -238,10 +238,11 @@ impl Translation {
     }
 
     /// Converts a threshold of the simulator to xoff's queue lengths, which exclude the packet that is marked.
-    fn counted(&self, simulator: Simulator, threshold: Bytes) -> Bytes {
-        match simulator {
+    fn counted(&self, config: &Config, threshold: Bytes) -> Bytes {
+        match config.simulator {
             Simulator::Hpcc => threshold,
             Simulator::ConWeave => Bytes((threshold.0 + CONWEAVE_UNCOUNTED).min(u32::MAX.into())),
+            Simulator::Ns3Datacenter if config.has_dialect => threshold,
             // This simulator marks incoming packets after it has counted them.
             Simulator::Ns3Datacenter => {
                 Bytes(threshold.0.saturating_sub(self.payload + self.transport.data_headers()))
@@ -357,7 +358,7 @@ impl Translation {
     }
 
     /// Returns true if packets are marked at random, and marks have an effect.
-    fn draws_marks(&self) -> bool {
+    pub(super) fn draws_marks(&self) -> bool {
         let by_rate = self.ecn_by_rate.iter().map(|(_, ecn)| ecn);
         let draws =
             |ecn: &Ecn| ecn.kmin < ecn.kmax && (1..1_000_000).contains(&ecn.pmax_millionths);

@@ -1,9 +1,12 @@
 //! The dialect of a simulator: keys that it chooses, and errors at their lines.
 
-use host_agent::ns3::{List, Settings, Wake};
+use host_agent::ns3::{Control, List, Settings, Wake, WindowRate};
 use units::{Bytes, Picos};
 
-use crate::{DatapathKind, Dialect, Ecmp, HpccLines, Numbers, Order, PauseLasts, Reserves, Scheme};
+use crate::{
+    DatapathKind, Dialect, Ecmp, HpccLines, MarkAt, Numbers, Order, PauseLasts, Reserves, Scheme,
+    TimeOfFrames,
+};
 
 use super::{SMALL, parse, report, report_on};
 
@@ -106,11 +109,11 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
         ("[switch]\nlossy = { kind = \"bshare\" }\n", "BSHARE, and pauses that do not count"),
         (
             "[switch.lossy]\nkind = \"dt\"\ncodel = { target = \"1us\", interval = \"5us\" }\n",
-            "service pools, and another management of lossy traffic",
+            "a simulator's pools, and another management of lossy traffic",
         ),
         (
             "[switch]\nthreshold = { kind = \"dt\", alpha = \"1/16\", xon_offset = \"1GiB\" }\n",
-            "service pools, and an offset above any buffer",
+            "a simulator's pools, and an offset above any buffer",
         ),
         ("[host.ns3]\ntimeout = \"100ps\"\n", "a period below 1 ns"),
         ("[host.ns3]\nnack_interval = \"999ps\"\n", "a period below 1 ns"),
@@ -129,6 +132,62 @@ fn rules_of_conweaves_simulator_that_cannot_be_are_errors_at_their_lines() {
         let report = report_on(more);
         assert!(place(&report).1.starts_with(title), "{report}");
     }
+}
+
+#[test]
+fn the_dialect_of_ns3_datacenter_chooses_its_keys_and_leaves_those_of_the_file() {
+    let dialect = format!("dialect = \"ns3-datacenter\"\n{SMALL}");
+    let ecn = "[switch.ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1\n";
+    let scenario = parse(&format!("{dialect}{ecn}")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.dialect, Some(Dialect::Ns3Datacenter));
+    assert_eq!((scenario.order, scenario.numbers), (Order::Insertion, Numbers::Mrg32k3a));
+    assert_eq!(scenario.frames.time, TimeOfFrames::FlooredNanoseconds);
+    let switch = &scenario.switch;
+    assert_eq!((switch.ecmp, switch.pause_lasts), (Ecmp::Murmur3, PauseLasts::UntilResume));
+    let Scheme::SonicPools(pools) = switch.scheme else { panic!("{:?}", switch.scheme) };
+    assert_eq!((pools.egress_alpha.get(), pools.xon), (65_535, Bytes(1248)));
+    assert_eq!((switch.private_per_queue, switch.threshold.xon_offset()), (Bytes(0), Bytes(2496)));
+    assert_eq!(switch.headroom.given_bandwidth_delays(), Some(3));
+    assert_eq!(switch.ecn.as_ref().map(|ecn| ecn.mark_at), Some(MarkAt::Enqueue));
+    assert_eq!(scenario.host.ns3, Some(Settings::datacenter()));
+    assert_eq!(scenario.warnings().len(), 1, "frames.shortest alone: {:?}", scenario.warnings());
+    let own = format!(
+        "{dialect}{ecn}mark_at = \"dequeue\"\n[switch.scheme]\nkind = \"pfc-sonic-pools\"\negress_alpha = 1\n\
+         [host.ns3]\ncontrol = \"theta-powertcp\"\nwindow_rate = \"path\"\n"
+    );
+    let scenario = parse(&own).unwrap_or_else(|error| panic!("{error}"));
+    let hosts = scenario.host.ns3.expect("they are the simulator's");
+    assert_eq!((hosts.control, hosts.window_rate), (Control::ThetaPowerTcp, WindowRate::Path));
+    assert_eq!(scenario.switch.ecn.as_ref().map(|ecn| ecn.mark_at), Some(MarkAt::Dequeue));
+    let again = parse(&scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(again, scenario);
+}
+
+#[test]
+fn rules_of_ns3_datacenter_that_cannot_be_are_errors_at_their_lines() {
+    for (more, title) in [
+        ("[switch]\npause_lasts = \"5us\"\n", "PFC on SONiC's pools with other rules"),
+        (
+            "[switch]\nthreshold = { kind = \"static\", xoff = \"20kB\", xon = \"10kB\" }\n",
+            "PFC on SONiC's pools with other rules",
+        ),
+        (
+            "[switch.scheme]\nkind = \"pfc-sonic-pools\"\negress_alpha = 0\n",
+            "egress_alpha` is the number 0",
+        ),
+        (
+            "[switch.lossy]\nkind = \"dt\"\ncodel = { target = \"1us\", interval = \"5us\" }\n",
+            "a simulator's pools, and another management of lossy traffic",
+        ),
+        ("[host.ns3]\ncontrol = \"power-tcp\"\n", "power-tcp"),
+    ] {
+        let report = report(&format!("dialect = \"ns3-datacenter\"\n{SMALL}{more}"));
+        let (line, found) = place(&report);
+        assert!(found.contains(title), "{report}");
+        assert!(line.parse::<u32>().is_ok_and(|line| line > 11), "{report}");
+    }
+    let alone = report_on("[switch]\nscheme = { kind = \"pfc-sonic-pools\" }\n");
+    assert!(place(&alone).1.starts_with("PFC on SONiC's pools with other rules"), "{alone}");
 }
 
 /// Other runs write what they wrote before.
@@ -223,7 +282,6 @@ fn keys_without_an_effect_under_the_dialect_are_reported() {
     assert_eq!(warnings(""), [""; 0], "of hosts that these hosts replace, too");
     let ecn = "[switch.ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1\n";
     for (more, key) in [
-        (format!("{ecn}mark_at = \"enqueue\"\n"), "switch.ecn.mark_at"),
         (format!("{ecn}priorities = [5]\n"), "switch.ecn.priorities"),
         ("[switch]\npause_refresh = \"3/4\"\n".to_owned(), "switch.pause_refresh"),
     ] {

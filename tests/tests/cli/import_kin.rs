@@ -116,11 +116,19 @@ fn a_folder_of_ns3_datacenter_becomes_a_run() {
     let topology =
         LEAF_SPINE.replacen("8 4 8", "8 4 2 8", 1).replace("100Gbps 1000ns", "25000000000.0 1us");
     let flows = "2\n0 2 3 10000 100000 0.1\n1 2 3 10001 2800 0.1001\n";
-    for arguments in [&[][..], &["--argument", "delayWien=true"], &["--argument", "wien=false"]] {
+    for arguments in [
+        &[][..],
+        &["--no-dialect"],
+        &["--argument", "delayWien=true"],
+        &["--argument", "delayWien=true", "--no-dialect"],
+        &["--argument", "wien=false"],
+    ] {
         let folder = datacenter(DATACENTER, &topology, flows);
         let imported = import(&folder, "ns3-datacenter", arguments).assert_code(0);
         assert!(imported.stdout.contains("4 switches, 4 hosts, 2 flows"), "{}", imported.stdout);
         assert!(imported.stderr.contains("config.txt:8: CC_MODE 3: the command line has it"));
+        let known = imported.stderr.contains("no run of it has been compared");
+        assert_eq!(known, !arguments.contains(&"--no-dialect"), "{}", imported.stderr);
         run(&folder);
         assert_eq!(completion_times(&folder).len(), 2, "{arguments:?}");
     }
@@ -189,11 +197,13 @@ fn ns3_datacenter_marks_what_comes_in() {
     let config = hpcc("CC_MODE 1", 25);
     let others = config.lines().filter(|line| !line.contains("_MAP "));
     let config = others.fold(maps.to_owned(), |text, line| text + line + "\n");
-    let folder = datacenter(&config, &star.replacen("4 1 3", "4 1 1 3", 1), flows);
-    let arguments = ["--argument", "algorithm=1", "--argument", "windowCheck=false"];
-    import(&folder, "ns3-datacenter", &arguments).assert_code(0);
-    run(&folder);
-    assert_eq!(marks(&folder), "\"ecn_marked\": 7");
+    let algorithm = ["--argument", "algorithm=1", "--argument", "windowCheck=false"];
+    for arguments in [&algorithm[..], &[&algorithm[..], &["--no-dialect"]].concat()] {
+        let folder = datacenter(&config, &star.replacen("4 1 3", "4 1 1 3", 1), flows);
+        import(&folder, "ns3-datacenter", arguments).assert_code(0);
+        run(&folder);
+        assert_eq!(marks(&folder), "\"ecn_marked\": 7", "{arguments:?}");
+    }
 
     let folder = datacenter(&config, star, flows);
     import(&folder, "hpcc", &[]).assert_code(0);

@@ -99,7 +99,7 @@ impl Met {
         ];
         let of_drops = DropReason::ALL.iter().map(|reason| {
             let count = self.dropped.get(reason).copied().unwrap_or(0);
-            // Service pools are in memory only.
+            // Service pools and SONiC's pools are in memory only.
             let elsewhere = matches!(reason.class(), DropClass::Substrate | DropClass::Injected)
                 || *reason == DropReason::EgressPoolExhausted;
             (reason.name(), if elsewhere { u64::MAX } else { count })

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Writes a scenario even if xoff does not support everything that the files ask for.
     #[arg(long)]
     lenient: bool,
-    /// Leaves out the simulator's dialect, where there is one (hpcc, conweave): results then follow xoff's own rules, on
+    /// Leaves out the simulator's dialect: results then follow xoff's own rules, on
     /// any number of threads and on both datapaths, and are not the simulator's to the nanosecond.
     #[arg(long)]
     no_dialect: bool,

@@ -26,14 +26,14 @@ resume_test = \"departure\"\n{switch}
     )
 }
 
-fn flow(at: u64, src: u32, dst: u32, bytes: u64) -> String {
+pub(super) fn flow(at: u64, src: u32, dst: u32, bytes: u64) -> String {
     format!(
         "[[flows]]\nkind = \"one\"\nstart = \"{at}ns\"\nsrc = \"h{src}\"\ndst = \"h{dst}\"\nbytes = \"{bytes}B\"\npriority = 3\n"
     )
 }
 
 /// Runs window after window, and returns the notes of hosts.
-fn host_events(engine: &mut Engine<'_, MemoryWires>) -> Vec<(u32, HostEvent)> {
+pub(super) fn host_events(engine: &mut Engine<'_, MemoryWires>) -> Vec<(u32, HostEvent)> {
     let mut events = Vec::new();
     let mut entries = Vec::new();
     while let Some(mut window) = engine.next_window().expect("nothing is written") {

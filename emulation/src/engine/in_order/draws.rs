@@ -2,9 +2,9 @@
 //!
 //! In HPCC's simulator each number for a mark is the first of a new stream. Streams count up over the whole run. In
 //! `ConWeave`'s each switch has a copy of one stream from its start, and PFC frames have no effect. Losses have one stream,
-//! with a copy for each link that has an own rate, and one for all others.
+//! with a copy for each link that has an own rate, and one for all others. ns3-datacenter marks packets that come in.
 
-use scenario::{Fault, Numbers, Scenario};
+use scenario::{Fault, MarkAt, Numbers, Scenario};
 use topology::WireId;
 
 use super::mrg32k3a::{Generator, Jump};
@@ -60,6 +60,8 @@ enum Source {
 #[derive(Debug)]
 pub struct Draws {
     source: Source,
+    /// Instant of marks.
+    pub mark_at: MarkAt,
     /// By switch and port; empty if nothing is marked.
     marks: Vec<Box<[Marks]>>,
     /// By link.
@@ -133,7 +135,8 @@ impl Draws {
             };
             ports.into_iter().map(of).collect()
         });
-        Self { source, marks: marks.collect(), losses: losses.into(), generators }
+        let mark_at = scenario.switch.ecn.as_ref().map(|ecn| ecn.mark_at).unwrap_or_default();
+        Self { source, mark_at, marks: marks.collect(), losses: losses.into(), generators }
     }
 
     /// Uses up numbers whose values have no effect.
@@ -143,17 +146,17 @@ impl Draws {
         }
     }
 
-    /// Decides about a mark of a packet that leaves `behind` bytes of its queue behind.
-    pub fn marks(&mut self, switch: u32, port: u16, behind: u64) -> bool {
+    /// Decides about a mark of a packet whose queue has `bytes`: without the packet if it leaves, with it if it comes in.
+    pub fn marks(&mut self, switch: u32, port: u16, bytes: u64) -> bool {
         let Some(ports) = self.marks.get(switch as usize) else { return false };
         let Marks { kmin, kmax, pmax } = ports[usize::from(port)];
-        if behind > kmax {
+        if bytes > kmax {
             return true;
         }
-        if behind <= kmin {
+        if bytes <= kmin {
             return false;
         }
-        let (above, range) = ((behind - kmin) as f64, (kmax - kmin) as f64);
+        let (above, range) = ((bytes - kmin) as f64, (kmax - kmin) as f64);
         match &mut self.source {
             Source::Streams { next, to_next } => {
                 let mut stream = *next;

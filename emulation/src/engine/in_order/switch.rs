@@ -1,11 +1,12 @@
 //! A switch under the driver.
 
-use fabric_core::arrival::Outcome;
+use fabric_core::arrival::{Outcome, Queued};
 use fabric_core::hop_control::HopControl;
 use fabric_core::priority::Priority;
 use fabric_core::queue::QueueId;
 use fabric_core::wire::RocePacket;
-use host_agent::ns3::{Control, Hop};
+use host_agent::ns3::{Control, Hop, Settings};
+use scenario::MarkAt;
 use switch_user::switch::{ControlTransmission, Due, Transmission};
 use units::{Bytes, Picos};
 
@@ -18,6 +19,21 @@ use crate::engine::switch_node::SwitchNode;
 
 /// Queues of a port.
 const QUEUES: u8 = 8;
+
+/// Port by which a packet leaves.
+fn egress_of(queued: &Queued) -> u16 {
+    u16::try_from(queued.egress_port).expect("a port of the switch")
+}
+
+/// Bytes in a stamp of a frame of `length` bytes: those sent before it, or for `PowerTCP` those that the port's queues have
+/// taken in, in 32 bits. `waiting` bytes are behind the frame.
+pub(super) fn stamped_bytes(control: Control, sent: u64, length: u32, waiting: u64) -> u64 {
+    if control.is_power() {
+        (sent + u64::from(length) + waiting) & u64::from(u32::MAX)
+    } else {
+        sent
+    }
+}
 
 impl SwitchNode {
     /// Runs an event.
@@ -108,8 +124,7 @@ impl SwitchNode {
             if let Outcome::Queued(queued) = &outcome
                 && queued.queue == QueueId::CONTROL
             {
-                let egress = u16::try_from(queued.egress_port).expect("a port of the switch");
-                turns.packet_joins((node, egress));
+                turns.packet_joins((node, egress_of(queued)));
             }
         }
         if let Outcome::ControlReceived(HopControl::Classes(pauses)) = &outcome {
@@ -122,6 +137,13 @@ impl SwitchNode {
             }
             return Ok(());
         };
+        self.draw_mark(
+            core,
+            order,
+            MarkAt::Enqueue,
+            (frame, crossing.length),
+            (egress_of(&queued), queued.queue),
+        );
         let mut observer = self.followed.recorder(&mut core.journal, &mut core.measured);
         let woken = self.switch.on_queued(now, port, packet, queued, &core.orders, &mut observer);
         if woken[0].is_some() {
@@ -194,16 +216,7 @@ impl SwitchNode {
         if mark {
             core.frames.mark(frame);
         }
-        if let Some(draws) = &mut order.draws
-            && core.frames.priority(frame) != Some(0)
-        {
-            // Decided for an ACK, too, on which it has no effect.
-            let behind = self.switch.queues().queue_bytes(port.into(), queue);
-            let marks = draws.marks(self.id.0, port, behind);
-            if marks && core.frames.is_ecn_capable(frame) {
-                self.mark_in_order(core, frame);
-            }
-        }
+        self.draw_mark(core, order, MarkAt::Dequeue, (frame, 0), (port, queue));
         if has_news {
             self.look_where_woken(core, order, (now, node));
         }
@@ -212,8 +225,8 @@ impl SwitchNode {
         }
         match order.simulated.as_ref().map(|simulated| &simulated.settings) {
             None => self.stamp(core, now, port, frame, length, Some(queue)),
-            Some(settings) if settings.control == Control::Hpcc => {
-                self.stamp_as_simulator(core, settings.stamp_multiple, now, port, frame);
+            Some(settings) if settings.control.has_telemetry() => {
+                self.stamp_as_simulator(core, settings, now, port, (frame, length));
             }
             Some(_) => {}
         }
@@ -237,6 +250,28 @@ impl SwitchNode {
         }
     }
 
+    /// Decides about a mark of a frame, of which `length` bytes count, in a queue of a port, if marks are drawn at this instant.
+    /// Decides for an ACK, too, on which it has no effect.
+    fn draw_mark<W: Wires>(
+        &self,
+        core: &mut Core<W>,
+        order: &mut InOrder,
+        instant: MarkAt,
+        (frame, length): (FrameId, u32),
+        (port, queue): (u16, QueueId),
+    ) {
+        let Some(draws) = order.draws.as_mut().filter(|draws| draws.mark_at == instant) else {
+            return;
+        };
+        if core.frames.priority(frame) == Some(0) {
+            return;
+        }
+        let bytes = self.switch.queues().queue_bytes(port.into(), queue) + u64::from(length);
+        if draws.marks(self.id.0, port, bytes) && core.frames.is_ecn_capable(frame) {
+            self.mark_in_order(core, frame);
+        }
+    }
+
     /// Marks congestion in a packet, and counts the mark if it is the packet's first.
     fn mark_in_order<W: Wires>(&self, core: &mut Core<W>, frame: FrameId) {
         if let FrameLabel::Packet { marked: false, .. } = core.frames.label(frame) {
@@ -245,21 +280,24 @@ impl SwitchNode {
         core.frames.mark(frame);
     }
 
-    /// Adds the port's telemetry to a frame, for bytes sent before it and bytes of all queues behind it.
+    /// Adds the port's telemetry to a frame: bytes of all queues behind it, and bytes sent before it; for `PowerTCP` bytes that
+    /// the queues have taken in so far, in 32 bits.
     fn stamp_as_simulator<W: Wires>(
         &mut self,
         core: &mut Core<W>,
-        multiple: u32,
+        settings: &Settings,
         now: Picos,
         port: u16,
-        frame: FrameId,
+        (frame, length): (FrameId, u32),
     ) {
         let queues = self.switch.queues();
         let bytes = |queue| queues.queue_bytes(port.into(), QueueId::data(queue));
-        let waiting = (0..QUEUES).map(bytes).sum();
+        let waiting: u64 = (0..QUEUES).map(bytes).sum();
         let out = self.out_of(port);
-        let (rate, sent) = (out.timing.rate, Bytes(out.sent_bytes));
-        let hop = Hop::new(rate, now.to_nanos(), sent, Bytes(waiting), multiple);
+        let (rate, sent) = (out.timing.rate, out.sent_bytes);
+        let counted = stamped_bytes(settings.control, sent, length, waiting);
+        let hop =
+            Hop::new(rate, now.to_nanos(), Bytes(counted), Bytes(waiting), settings.stamp_multiple);
         core.frames.stamp(frame, hop.to_stamp());
     }
 }

@@ -12,7 +12,7 @@ const TIME_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
 const QUEUE_BITS: u32 = 17;
 const SENT_UNIT: u64 = 128;
-const QUEUE_UNIT: u64 = 80;
+pub(super) const QUEUE_UNIT: u64 = 80;
 /// Rates that a stamp can name, in Gbit/s. Another one goes as the first.
 const RATES: [u64; 5] = [25, 50, 100, 200, 400];
 
@@ -29,7 +29,7 @@ const fn mask(bits: u32) -> u64 {
 }
 
 impl Hop {
-    /// Telemetry of a port that has `sent` these bytes before the packet and holds `queue` bytes behind it. Units are
+    /// Telemetry of a port that has `sent` these bytes before the packet, or received them for `PowerTCP`, and holds `queue` bytes behind it. Units are
     /// `multiple` times as large.
     pub fn new(rate: BitsPerSecond, now: Nanos, sent: Bytes, queue: Bytes, multiple: u32) -> Self {
         let code = RATES.iter().position(|gigabits| gigabits * 1_000_000_000 == rate.0);
@@ -46,12 +46,12 @@ impl Hop {
         )
     }
 
-    fn rate(self) -> f64 {
+    pub(super) fn rate(self) -> f64 {
         let code = (self.0 >> (TIME_BITS + SENT_BITS + QUEUE_BITS)) as usize;
         (RATES[code.min(RATES.len() - 1)] * 1_000_000_000) as f64
     }
 
-    const fn queue(self) -> u64 {
+    pub(super) const fn queue(self) -> u64 {
         self.0 & mask(QUEUE_BITS)
     }
 
@@ -61,6 +61,13 @@ impl Hop {
 
     const fn time(self) -> u64 {
         self.0 >> (SENT_BITS + QUEUE_BITS) & mask(TIME_BITS)
+    }
+
+    /// Nanoseconds and bytes since earlier telemetry of the hop.
+    pub(super) const fn since(self, before: Self, multiple: u32) -> (u64, u64) {
+        let elapsed = self.time().wrapping_sub(before.time()) & mask(TIME_BITS);
+        let sent = self.sent().wrapping_sub(before.sent()) & mask(SENT_BITS);
+        (elapsed, sent * SENT_UNIT * multiple as u64)
     }
 }
 
@@ -133,9 +140,7 @@ impl State {
     fn measure(&mut self, place: usize, hop: Hop, base: Base, settings: &Settings) -> (f64, u64) {
         let multiple = u64::from(settings.stamp_multiple);
         let before = std::mem::replace(&mut self.hops[place], hop);
-        let elapsed = hop.time().wrapping_sub(before.time()) & mask(TIME_BITS);
-        let sent = hop.sent().wrapping_sub(before.sent()) & mask(SENT_BITS);
-        let sent = sent * SENT_UNIT * multiple;
+        let (elapsed, sent) = hop.since(before, settings.stamp_multiple);
         let speed = (sent * 8) as f64 / (elapsed as f64 * 1e-9);
         let queue = hop.queue().min(before.queue()) * QUEUE_UNIT * multiple;
         let queued = queue as f64 * base.line as f64 / hop.rate() / f64::from(base.window);

@@ -38,22 +38,25 @@ impl Host {
 
     /// True if a queue pair may send now.
     fn may_send(&mut self, now: Nanos, slot: u32) -> bool {
-        let (rate, scales) = (self.link.rate, self.settings.window_scales);
+        let rate = self.link.rate;
         let pair = self.queue_pairs.occupant(slot);
         let is_paused = self.paused & pair.flow.priority.bit() != 0;
-        !is_paused && pair.left() > 0 && !pair.is_blocked(rate, scales) && pair.available <= now
+        !is_paused
+            && pair.left() > 0
+            && !pair.is_blocked(rate, &self.settings)
+            && pair.available <= now
     }
 
     /// As [`choose`](Self::choose). Queue pairs that are completely acknowledged are cleared away from the first one that
     /// was met on.
     fn choose_cleared(&mut self, now: Nanos) -> Option<usize> {
-        let (count, rate, scales) = (self.list.len(), self.link.rate, self.settings.window_scales);
+        let (count, rate) = (self.list.len(), self.link.rate);
         let (mut chosen, mut first_finished) = (None, usize::MAX);
         for step in 1..=count {
             let place = (self.last + step) % count;
             let pair = self.queue_pairs.occupant(self.list[place]);
             let is_paused = self.paused & pair.flow.priority.bit() != 0;
-            if !is_paused && pair.left() > 0 && !pair.is_blocked(rate, scales) {
+            if !is_paused && pair.left() > 0 && !pair.is_blocked(rate, &self.settings) {
                 if pair.available <= now {
                     chosen = Some(place);
                     break;

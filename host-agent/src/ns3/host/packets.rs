@@ -42,7 +42,9 @@ pub(super) fn data_packet(
     control: Control,
 ) -> RocePacket {
     let telemetry = match control {
-        Control::Hpcc => TelemetryFields::with_room(MAX_HOPS as u8),
+        Control::Hpcc | Control::PowerTcp | Control::ThetaPowerTcp => {
+            TelemetryFields::with_room(MAX_HOPS as u8)
+        }
         // The time of the packet's start, which switches must not change.
         Control::Timely => {
             TelemetryFields::with_room(1).map(|room| TelemetryFields { hops: 1, ..room }.echoed())

@@ -1,6 +1,7 @@
 //! The NIC's rules, one by one.
 
 mod conweave;
+mod datacenter;
 
 use fabric_core::hop_control::ClassPauses;
 use units::Bytes;
@@ -59,6 +60,7 @@ fn host_with(settings: Settings, pause: Option<Nanos>) -> Host {
         lengths,
         ack_queue: Priority::new(3),
         pause,
+        arithmetic: Arithmetic::default(),
     };
     Host::new(settings, link)
 }
@@ -171,14 +173,16 @@ fn a_packet_may_overshoot_its_window_and_the_window_may_follow_the_rate() {
     acknowledge(&mut host, 2 * FULL, 1, 1000);
     assert_eq!(polled(&mut host, 2 * FULL, timers), Some((1, 2000)));
     let pair = host.queue_pairs.occupant(host.list[0]);
+    let [whole, scales] =
+        [false, true].map(|window_scales| Settings { window_scales, ..Settings::default() });
     pair.rate = RATE.0 / 2;
     pair.acknowledged = pair.next - 749;
-    assert!(!pair.is_blocked(RATE, true), "the window is 750 B");
+    assert!(!pair.is_blocked(RATE, &scales), "the window is 750 B");
     pair.acknowledged = pair.next - 750;
-    assert!(pair.is_blocked(RATE, true) && !pair.is_blocked(RATE, false));
+    assert!(pair.is_blocked(RATE, &scales) && !pair.is_blocked(RATE, &whole));
     pair.rate = 1;
     pair.acknowledged = pair.next;
-    assert!(!pair.is_blocked(RATE, true), "it is at least one byte");
+    assert!(!pair.is_blocked(RATE, &scales), "it is at least one byte");
 }
 
 #[test]
@@ -271,11 +275,11 @@ fn a_new_rate_of_hpcc_moves_the_next_start_and_the_wake_up() {
     polled(&mut host, 0, timers);
     let slot = host.list[0];
     // 1048 B take 838 ns at 10 Gbit/s, and 83 ns at 100.
-    host.queue_pairs.occupant(slot).change_rate(10_000_000_000);
+    host.queue_pairs.occupant(slot).change_rate(10_000_000_000, Arithmetic::default());
     assert_eq!(host.queue_pairs.occupant(slot).available, Nanos(838));
     assert_eq!(polled(&mut host, 100, timers), None);
     assert_eq!(timers.0[0].0, 838);
-    host.queue_pairs.occupant(slot).change_rate(20_000_000_000);
+    host.queue_pairs.occupant(slot).change_rate(20_000_000_000, Arithmetic::default());
     assert_eq!(host.queue_pairs.occupant(slot).available, Nanos(419));
     host.move_wake(Nanos(100), Nanos(419), timers);
     assert_eq!(timers.0[1].0, 419);

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod dialect;
+
 /// A config like the ones of `PowerTCP`'s evaluation.
 const CONFIG: &str = "\
 ENABLE_QCN 1

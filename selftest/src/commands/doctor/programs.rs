@@ -179,8 +179,8 @@ mod tests {
         };
         assert_eq!(tried(|policy| policy.threshold), 3);
         assert_eq!(tried(|policy| policy.marking), 3);
-        // Service pools are in memory only.
-        assert_eq!(tried(|policy| policy.scheme), SchemeKind::ALL.len() - 1);
+        // Service pools and SONiC's pools are in memory only.
+        assert_eq!(tried(|policy| policy.scheme), SchemeKind::ALL.len() - 2);
         assert_eq!(tried(|policy| policy.options), 13);
         assert_eq!(tried(|policy| policy.lossy), 6);
         assert_eq!(tried(|policy| policy.lossy << 3 | policy.lossy_options), 10);
