@@ -37,9 +37,11 @@ use fabric_core::wire::tcp;
 pub use host_agent::Placement;
 use host_agent::frame_length::{FrameLengths, ack_frame, data_frame};
 use host_agent::{Message, Segmentation};
-use units::{Bytes, FrameTime, Picos};
+use units::{Bytes, Picos};
 
 use topology::Hop;
+
+use crate::wire_timing::PortTime;
 
 /// Size and frames of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub struct FlowShape {
     /// Rules for the accounted lengths of these frames.
     pub lengths: FrameLengths,
     /// Computes how long frames occupy ports.
-    pub frame_time: FrameTime,
+    pub port_time: PortTime,
 }
 
 impl FlowShape {
@@ -139,7 +141,7 @@ pub fn completion(path: &[Hop], back: &[Hop], flow: FlowShape) -> Picos {
 /// Time from the first bit of a SYN to the last bit of its answer, ps.
 fn opening(path: &[Hop], back: &[Hop], flow: &FlowShape) -> u64 {
     let syn = flow.lengths.packet(0, tcp::SYN_FRAME_LENGTH);
-    let time = |hop: &Hop| flow.frame_time.serialise(hop.rate, syn).0 + hop.delay.0;
+    let time = |hop: &Hop| flow.port_time.serialise(hop.rate, syn).0 + hop.delay.0;
     path.iter().chain(back).fold(0, |sum: u64, hop| sum.saturating_add(time(hop)))
 }
 
@@ -154,9 +156,9 @@ struct LoneFlow<'a> {
 
 impl<'a> LoneFlow<'a> {
     fn new(path: &'a [Hop], back: &[Hop], flow: FlowShape) -> Self {
-        let there = Pipeline::new(path, flow.frame_time);
+        let there = Pipeline::new(path, flow.port_time);
         let full = there.serialisation(flow.data(flow.payload, false));
-        let acks = AckTrain::new(back, flow.ack(), flow.frame_time);
+        let acks = AckTrain::new(back, flow.ack(), flow.port_time);
         Self { there, full, flow, acks }
     }
 
@@ -197,19 +199,19 @@ impl<'a> LoneFlow<'a> {
 /// Instants at which the hops of a path are next idle.
 struct Pipeline<'a> {
     hops: &'a [Hop],
-    frame_time: FrameTime,
+    port_time: PortTime,
     /// T(i, j) of the latest packet, ps.
     idle_at: Vec<u64>,
 }
 
 impl<'a> Pipeline<'a> {
-    fn new(hops: &'a [Hop], frame_time: FrameTime) -> Self {
-        Self { hops, frame_time, idle_at: vec![0; hops.len()] }
+    fn new(hops: &'a [Hop], port_time: PortTime) -> Self {
+        Self { hops, port_time, idle_at: vec![0; hops.len()] }
     }
 
     /// Time for which a frame occupies each hop, ps.
     fn serialisation(&self, frame: u64) -> Vec<u64> {
-        serialisation(self.hops, frame, self.frame_time).collect()
+        serialisation(self.hops, frame, self.port_time).collect()
     }
 
     /// Sends `count` equal frames behind the earlier ones. `times` is the time for which a frame occupies each hop.
@@ -254,9 +256,9 @@ struct AckTrain {
 }
 
 impl AckTrain {
-    fn new(hops: &[Hop], ack: u64, frame_time: FrameTime) -> Self {
+    fn new(hops: &[Hop], ack: u64, port_time: PortTime) -> Self {
         let (mut slowest, mut all) = (0, 0u64);
-        for (hop, time) in hops.iter().zip(serialisation(hops, ack, frame_time)) {
+        for (hop, time) in hops.iter().zip(serialisation(hops, ack, port_time)) {
             slowest = time.max(slowest);
             all = all.saturating_add(time).saturating_add(hop.delay.0);
         }
@@ -273,20 +275,23 @@ impl AckTrain {
 }
 
 /// Time for which a frame occupies each hop, ps.
-fn serialisation(hops: &[Hop], frame: u64, frame_time: FrameTime) -> impl Iterator<Item = u64> {
-    hops.iter().map(move |hop| frame_time.serialise(hop.rate, frame).0)
+fn serialisation(hops: &[Hop], frame: u64, port_time: PortTime) -> impl Iterator<Item = u64> {
+    hops.iter().map(move |hop| port_time.serialise(hop.rate, frame).0)
 }
 
 #[cfg(test)]
 mod tests {
     use host_agent::frame_length::{RETH, ROCE_HEADERS};
     use proptest::prelude::*;
-    use units::BitsPerSecond;
+    use units::{BitsPerSecond, FrameTime};
 
     use super::*;
 
     const OVERHEAD: Bytes = Bytes(24);
-    const FRAME_TIME: FrameTime = FrameTime { overhead: OVERHEAD.0, whole_nanos: false };
+
+    fn port_time() -> PortTime {
+        PortTime::from(FrameTime { overhead: OVERHEAD.0, whole_nanos: false })
+    }
 
     fn hop(gigabits: u64, delay_ns: u64) -> Hop {
         Hop { rate: BitsPerSecond(gigabits * 1_000_000_000), delay: Picos(delay_ns * 1000) }
@@ -322,7 +327,7 @@ mod tests {
             frames: Frames::Roce { placement: Placement::FirstOfMessage, telemetry_hops: 0 },
             ack_interval,
             lengths: FrameLengths::default(),
-            frame_time: FRAME_TIME,
+            port_time: port_time(),
         }
     }
 
@@ -438,7 +443,7 @@ mod tests {
             frames,
             ack_interval,
             lengths: FrameLengths::default(),
-            frame_time: FRAME_TIME,
+            port_time: port_time(),
         })
     }
 
@@ -467,7 +472,7 @@ mod tests {
             path in any_path(),
             runs in prop::collection::vec((60u64..3200, 1u64..40), 1..7),
         ) {
-            let mut pipeline = Pipeline::new(&path, FRAME_TIME);
+            let mut pipeline = Pipeline::new(&path, port_time());
             let mut hops = Recurrence::new(&path);
             for (frame, count) in runs {
                 pipeline.send(&pipeline.serialisation(frame), count);

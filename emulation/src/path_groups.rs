@@ -8,6 +8,7 @@ use units::{BitsPerSecond, Bytes, Picos};
 
 use crate::ideal::{FlowShape, Frames, completion};
 use crate::paths::frames_of;
+use crate::wire_timing::PortTime;
 
 /// All pairs of hosts that are equally far from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl<'a> Paths<'a> {
             frames: established(frames_of(scenario, transport).0),
             ack_interval: 1,
             lengths: scenario.frames.lengths(),
-            frame_time: scenario.frame_time(),
+            port_time: PortTime::new(scenario),
         };
         let back = fabric.hops(&back.longest_path(fabric, destination, source));
         let slowest = there.iter().map(|hop| hop.rate).min().unwrap_or_default();

@@ -6,6 +6,7 @@ use units::Picos;
 use workload::Flow;
 
 use crate::ideal::{FlowShape, Frames, completion};
+use crate::wire_timing::PortTime;
 
 /// Transport of a flow.
 pub fn transport<'a>(scenario: &'a Scenario, flow: &Flow) -> &'a Transport {
@@ -52,7 +53,7 @@ pub fn ideal(scenario: &Scenario, flow: &Flow) -> Picos {
             frames,
             ack_interval,
             lengths: scenario.frames.lengths(),
-            frame_time: scenario.frame_time(),
+            port_time: PortTime::new(scenario),
         },
     )
 }

@@ -13,6 +13,50 @@ fn byte_at(rate: BitsPerSecond) -> u32 {
     u32::try_from(byte).unwrap_or(0)
 }
 
+/// Computes how long frames occupy ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortTime {
+    /// xoff's own rule, and bytes beyond a frame.
+    own: FrameTime,
+    /// Arithmetic of a simulator, whose times may be zero; `None` if times are xoff's own.
+    simulated: Option<Arithmetic>,
+}
+
+impl PortTime {
+    /// As a scenario has it.
+    pub fn new(scenario: &Scenario) -> Self {
+        Self { own: scenario.frame_time(), simulated: scenario.frames.time.simulated() }
+    }
+
+    /// Bytes on the wire of a frame of `length` bytes.
+    #[inline]
+    const fn on_the_wire(self, length: u64) -> u64 {
+        self.own.on_the_wire(length)
+    }
+
+    /// Time for which a frame of `length` bytes occupies a port.
+    ///
+    /// # Panics
+    /// On a rate of zero.
+    pub fn serialise(self, rate: BitsPerSecond, length: u64) -> Picos {
+        self.of_bytes(rate, self.on_the_wire(length))
+    }
+
+    /// Time of so many bytes on the wire.
+    fn of_bytes(self, rate: BitsPerSecond, bytes: u64) -> Picos {
+        match self.simulated {
+            Some(arithmetic) => Picos::from_nanos(arithmetic.transmission(bytes, rate)),
+            None => self.own.rounded(rate.serialise(bytes)),
+        }
+    }
+}
+
+impl From<FrameTime> for PortTime {
+    fn from(own: FrameTime) -> Self {
+        Self { own, simulated: None }
+    }
+}
+
 /// The rate and length of a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
@@ -22,32 +66,28 @@ pub struct Timing {
     pub rate: BitsPerSecond,
     /// Picoseconds per byte at this rate; zero if that is not a whole number, or has no effect.
     byte: u32,
-    /// Arithmetic of a simulator, whose times may be zero; `None` if times are xoff's own.
-    simulated: Option<Arithmetic>,
     /// Computes how long frames occupy the port.
-    frame_time: FrameTime,
+    time: PortTime,
 }
 
 impl Timing {
     /// The timing of `wire`.
     pub fn new(wire: &Wire, scenario: &Scenario) -> Self {
-        let (delay, rate, frame_time) = (wire.delay, wire.rate, scenario.frame_time());
-        let simulated = scenario.frames.time.simulated();
-        let byte = if simulated.is_some() { 0 } else { byte_at(rate) };
-        Self { delay, rate, byte, simulated, frame_time }
+        let (delay, time) = (wire.delay, PortTime::new(scenario));
+        Self { delay, rate: wire.rate, byte: 0, time }.at(wire.rate)
     }
 
     /// The timing at another rate of the port.
     #[must_use]
     pub fn at(self, rate: BitsPerSecond) -> Self {
-        let byte = if self.simulated.is_some() { 0 } else { byte_at(rate) };
+        let byte = if self.time.simulated.is_some() { 0 } else { byte_at(rate) };
         Self { rate, byte, ..self }
     }
 
     /// Bytes on the wire of a frame of `length` bytes.
     #[inline]
     pub fn on_the_wire(&self, length: u32) -> u64 {
-        self.frame_time.on_the_wire(length.into())
+        self.time.on_the_wire(length.into())
     }
 
     /// Time for which a frame of `length` bytes occupies the port.
@@ -56,17 +96,9 @@ impl Timing {
         let bytes = self.on_the_wire(length);
         // A division would be most of the work of a transmission. The usual rates need only a product.
         if self.byte == 0 {
-            return self.serialise_slowly(bytes);
+            return self.time.of_bytes(self.rate, bytes);
         }
-        self.frame_time.rounded(Picos(bytes * u64::from(self.byte)))
-    }
-
-    /// Time of bytes at a rate at which a byte has no whole number of picoseconds, or as a simulator computes it.
-    fn serialise_slowly(&self, bytes: u64) -> Picos {
-        match self.simulated {
-            Some(arithmetic) => Picos::from_nanos(arithmetic.transmission(bytes, self.rate)),
-            None => self.frame_time.rounded(self.rate.serialise(bytes)),
-        }
+        self.time.own.rounded(Picos(bytes * u64::from(self.byte)))
     }
 
     /// Beginning of the transmission of a frame of `length` bytes whose last bit arrives at `arrival`.

@@ -19,10 +19,7 @@ use super::document::Document;
 use super::fault::FrameClass;
 use super::lossy::Lossy;
 use super::report::ScenarioError;
-use super::{
-    DatapathKind, Ecn, Fault, Headroom, PauseLasts, PauseRefresh, Scenario, Scheme, Threshold,
-    Transport,
-};
+use super::{DatapathKind, Fault, Headroom, PauseLasts, Scenario, Scheme, Threshold, Transport};
 
 /// A simulator whose rules a scenario follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -98,7 +95,7 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// True if a file or an override sets a key.
-fn is_set(document: &Document<'_>, path: &str) -> bool {
+pub(super) fn is_set(document: &Document<'_>, path: &str) -> bool {
     let mut node = Some(&document.root);
     for name in path.split('.') {
         node = node.and_then(|node| node.child(name));
@@ -125,23 +122,6 @@ impl Scenario {
         if let Some(toml::Value::Table(switch)) = table.get_mut("switch") {
             switch.extend(of_switch);
         }
-    }
-
-    /// Returns warnings about keys without an effect beside keys of a simulator.
-    pub(super) fn warnings_of_simulators(&self) -> Vec<String> {
-        let ecn = self.switch.ecn.as_ref();
-        let draws = self.numbers != Numbers::Seed;
-        let lasts = self.switch.pause_lasts != PauseLasts::Quanta;
-        let others = |ecn: &Ecn| ecn.priorities() != self.switch.lossless;
-        let refreshes = self.switch.pause_refresh != PauseRefresh::default();
-        let in_vain = [
-            (draws && ecn.is_some_and(others), "switch.ecn.priorities", "beside `numbers`"),
-            (lasts && refreshes, "switch.pause_refresh", "beside `switch.pause_lasts`"),
-            (self.frames.cuts_in_vain(), "frames.shortest", "without `frames.data_headers`"),
-        ];
-        let in_vain = in_vain.into_iter().filter(|(is_there, ..)| *is_there);
-        let in_vain = in_vain.map(|(_, key, reason)| format!("`{key}` changes nothing {reason}"));
-        in_vain.chain(self.warning_of_failure()).collect()
     }
 
     /// Checks that the keys that belong to a simulator have what they need.

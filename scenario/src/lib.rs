@@ -36,6 +36,7 @@ pub mod glob;
 mod headroom;
 mod host;
 mod hpcc;
+mod idle_keys;
 mod incasts;
 mod kind;
 mod link_failure;
@@ -153,6 +154,7 @@ use dialect::is_default;
 use document::{Document, DocumentKind, Settings};
 use flow_routes::FlowRoutes;
 use flows::NeedsFlows;
+use idle_keys::IdleKeys;
 use scenario_keys::ScenarioKeys;
 use scheme::OldKeys;
 use switches::SwitchKinds;
@@ -233,6 +235,8 @@ pub struct Scenario {
     unused_routes: Vec<UnusedRoute>,
     #[serde(skip)]
     old_keys: OldKeys,
+    #[serde(skip)]
+    idle_keys: IdleKeys,
     #[serde(skip)]
     found_routes: simulator_routes::FoundRoutes,
     /// Longest round trip if the default of a key depends on it; otherwise zero.
@@ -343,13 +347,21 @@ impl Scenario {
 
     /// Returns the scenario as a file with all defaults, which loads into an equal scenario.
     pub fn to_toml(&self) -> String {
-        let text = match self.dialect {
-            None => toml::to_string(self),
-            // With a dialect, a key that is left out has the dialect's value.
-            Some(_) => toml::Table::try_from(self).and_then(|mut table| {
-                self.name_dialects_keys(&mut table);
+        let is_simulated = self.host.ns3.is_some();
+        let text = if self.dialect.is_none() && !is_simulated {
+            toml::to_string(self)
+        } else {
+            toml::Table::try_from(self).and_then(|mut table| {
+                // With a dialect, a key that is left out has the dialect's value.
+                if self.dialect.is_some() {
+                    self.name_dialects_keys(&mut table);
+                }
+                let host = table.get_mut("host").and_then(toml::Value::as_table_mut);
+                if let Some(host) = host.filter(|_| is_simulated) {
+                    idle_keys::leave_out(host);
+                }
                 toml::to_string(&table)
-            }),
+            })
         };
         text.expect("a scenario is a table of texts, numbers, lists and tables")
     }

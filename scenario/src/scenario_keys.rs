@@ -15,6 +15,7 @@ use crate::dialect::{Dialect, Numbers, Order};
 use crate::document::Document;
 use crate::fault::FaultPlace;
 use crate::flows::{self, Expanded, Expansion, NeedsFlows};
+use crate::idle_keys::IdleKeys;
 use crate::report::ScenarioError;
 use crate::routes::{ResolvedRoutes, RouteEntry, set_routes};
 use crate::schema::in_words;
@@ -224,6 +225,7 @@ impl ScenarioKeys {
             flow_routes,
             unused_routes: Vec::new(),
             old_keys: document.old_keys.clone(),
+            idle_keys: IdleKeys::default(),
             found_routes: FoundRoutes::default(),
             longest_round_trip: Picos::ZERO,
         };
@@ -235,6 +237,7 @@ impl ScenarioKeys {
         Expectation::complete_all(&mut self.expect, &scenario, document)?;
         scenario.expectations = self.expect;
         scenario.unused_routes = UnusedRoute::all(&routes.entries, &scenario, document);
+        scenario.idle_keys = IdleKeys::new(&scenario, document);
         Ok(scenario)
     }
 

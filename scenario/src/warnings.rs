@@ -11,7 +11,7 @@ impl Scenario {
     /// Returns warnings about settings that are probably mistakes, each a sentence without a full
     /// stop.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.warnings_of_simulators();
+        let mut warnings: Vec<String> = self.warning_of_failure().into_iter().collect();
         let pairs = self.transports.with_sources(&self.sources);
         for (source, transport) in pairs.filter(|_| self.host.ns3.is_none()) {
             let control = transport.congestion_control();
@@ -91,10 +91,10 @@ impl Scenario {
         warnings
     }
 
-    /// Returns warnings about old keys, and about entries that are probably mistakes, with their places.
+    /// Returns warnings about old keys, keys without an effect, and entries that are probably mistakes, with their places.
     pub fn warnings_with_places(&self) -> impl Iterator<Item = &ScenarioError> {
         let routes = self.unused_routes.iter().map(|route| &route.report);
-        self.old_keys.0.iter().chain(routes)
+        self.old_keys.0.iter().chain(&self.idle_keys.0).chain(routes)
     }
 
     /// Returns the priorities of flows, one bit each.

@@ -4,6 +4,7 @@ use scenario::Scenario;
 use units::Picos;
 
 use super::MAX_WINDOW;
+use crate::wire_timing::PortTime;
 
 /// The threads that a run uses. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,16 +82,15 @@ impl Load {
 /// The least time in which a node can affect another: the shortest frame crosses the shortest wire.
 pub fn lookahead(scenario: &Scenario) -> Picos {
     let length = scenario.frames.lengths().shortest();
-    let wires = scenario.fabric().wires().iter();
-    let shortest =
-        wires.map(|wire| wire.delay + scenario.frame_time().serialise(wire.rate, length)).min();
+    let (wires, time) = (scenario.fabric().wires().iter(), PortTime::new(scenario));
+    let shortest = wires.map(|wire| wire.delay + time.serialise(wire.rate, length)).min();
     shortest.unwrap_or(MAX_WINDOW).min(MAX_WINDOW)
 }
 
 /// The frames that arrive in a window while all wires are busy with as many ACKs as full packets.
 pub fn frames_of_a_busy_window(scenario: &Scenario) -> u64 {
     const PARTS: u64 = 1000;
-    let (window, time) = (lookahead(scenario), scenario.frame_time());
+    let (window, time) = (lookahead(scenario), PortTime::new(scenario));
     let lengths = [scenario.link_frames().longest.0, scenario.frames.lengths().shortest()];
     let wires = scenario.fabric().wires().iter();
     let thousandths = wires.map(|wire| {

@@ -6,6 +6,7 @@ mod pauses;
 #[cfg(test)]
 mod tests;
 mod timeouts;
+mod timers;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,9 +29,6 @@ use crate::counters::HostCounters;
 use crate::frame_length::FrameLengths;
 use crate::host::{HostEvent, SenderCounts};
 use crate::queue_pair_table::QueuePairTable;
-
-/// DCQCN's first look for a cut comes this much later.
-const FIRST_DECREASE: u64 = 1;
 
 /// The place of a host, and what its frames have in common.
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +93,8 @@ pub struct Host {
     timers: u32,
     /// Stamps of the packet that was sent last.
     stamps: Stamps,
+    /// Result of [`ready_since`](Self::ready_since).
+    ready_since: Option<Nanos>,
     counters: HostCounters,
     events: VecDeque<HostEvent>,
 }
@@ -117,6 +117,7 @@ impl Host {
             wake: None,
             timers: 0,
             stamps: Stamps::default(),
+            ready_since: None,
             counters: HostCounters::default(),
             events: VecDeque::new(),
         }
@@ -268,6 +269,7 @@ impl Host {
         }
         let feedback = Feedback { number, sent: pair.next as u32, marked: packet.congestion_echo };
         self.control(now.to_nanos(), slot, feedback, stamps, schedule);
+        self.note_opening(now.to_nanos(), slot);
         Reaction { looks: true, delivered: 0, completed }
     }
 
@@ -290,7 +292,7 @@ impl Host {
                 if feedback.marked && state.notified(pair.rate) && !pair.is_finished() {
                     let qp = pair.flow.qp;
                     self.clock(now, Purpose::Alpha, qp, 0, schedule);
-                    self.clock(now, Purpose::Decrease, qp, FIRST_DECREASE, schedule);
+                    self.clock(now, Purpose::Decrease, qp, timers::FIRST_DECREASE, schedule);
                 }
             }
             Congestion::Timely(state) => {
@@ -336,78 +338,9 @@ impl Host {
         self.move_wake(now, available, schedule);
     }
 
-    /// Starts a clock of DCQCN anew, `later` nanoseconds late. Returns its number.
-    fn clock(
-        &mut self,
-        now: Nanos,
-        purpose: Purpose,
-        qp: u32,
-        later: u64,
-        schedule: &mut impl Schedule,
-    ) -> u32 {
-        let Settings { alpha_update_interval, rate_decrease_interval, rate_increase_timer, .. } =
-            self.settings;
-        let period = match purpose {
-            Purpose::Alpha => alpha_update_interval,
-            Purpose::Decrease => rate_decrease_interval,
-            Purpose::Increase => rate_increase_timer,
-            Purpose::Wake | Purpose::Timeout | Purpose::PauseEnd => {
-                unreachable!("it has no period of DCQCN")
-            }
-        };
-        self.timers = self.timers.wrapping_add(1);
-        let timer = Timer { purpose, qp, number: self.timers };
-        schedule.schedule(Nanos(now.0 + period.get().to_nanos().0 + later), timer);
-        self.timers
-    }
-
-    /// Handles a timer at its instant. A cancelled timer does nothing.
-    pub fn handle_timer(
-        &mut self,
-        now: Nanos,
-        timer: Timer,
-        schedule: &mut impl Schedule,
-    ) -> Reaction {
-        let Timer { purpose, qp, number } = timer;
-        if purpose == Purpose::Wake {
-            let is_pending = self.wake.is_some_and(|(_, pending)| pending == number);
-            if is_pending {
-                self.wake = None;
-            }
-            return Reaction { looks: is_pending, ..Reaction::default() };
-        }
-        if purpose == Purpose::PauseEnd {
-            return self.end_pause(timer);
-        }
-        let Some(slot) = self.queue_pairs.slot_of(qp) else { return Reaction::default() };
-        if purpose == Purpose::Timeout {
-            return self.handle_timeout(now, slot, schedule);
-        }
-        let (settings, line) = (self.settings, self.link.rate.0);
-        if purpose == Purpose::Decrease {
-            self.clock(now, purpose, qp, 0, schedule);
-        }
+    fn note_opening(&mut self, now: Nanos, slot: u32) {
         let pair = self.queue_pairs.occupant(slot);
-        let Congestion::Dcqcn(state) = &mut pair.congestion else { return Reaction::default() };
-        match purpose {
-            Purpose::Alpha => {
-                state.update_alpha(&settings);
-                self.clock(now, purpose, qp, 0, schedule);
-            }
-            Purpose::Decrease => {
-                if let Some(rate) = state.decrease(pair.rate, &settings) {
-                    pair.rate = rate;
-                    self.counters.rate_cuts += 1;
-                    self.start_increases(now, slot, schedule);
-                }
-            }
-            Purpose::Increase if state.increase_timer == number => {
-                pair.rate = state.increase(pair.rate, line, &settings);
-                self.start_increases(now, slot, schedule);
-            }
-            Purpose::Increase | Purpose::Wake | Purpose::Timeout | Purpose::PauseEnd => {}
-        }
-        Reaction::default()
+        pair.note_opening(now, self.link.rate, &self.settings);
     }
 
     /// Starts the clock of increases anew, and cancels the one before it.
@@ -443,6 +376,7 @@ impl Host {
             self.counters.acknowledgements_sent += u64::from(is_ack);
             self.counters.naks_sent += u64::from(!is_ack);
             self.stamps = stamps;
+            self.ready_since = None;
             return Some(packet);
         }
         if let Some(place) = self.choose(now) {
@@ -454,6 +388,11 @@ impl Host {
             self.plan_wake(now, schedule);
             None
         }
+    }
+
+    /// Instant since which the rate and the window let the data packet go that [`poll`](Self::poll) has just returned.
+    pub fn ready_since(&self) -> Option<Picos> {
+        self.ready_since.map(Picos::from_nanos)
     }
 
     /// Stamps of the packet that [`poll`](Self::poll) has just returned, as many as its telemetry has hops.
@@ -471,7 +410,9 @@ impl Host {
         let length = lengths.packet(bytes, packet.frame_length() as u64);
         let rate = if self.settings.paced { BitsPerSecond(pair.rate) } else { line };
         self.counters.retransmitted_packets += u64::from(first < pair.frontier);
+        self.ready_since = pair.open_since.max(Some(pair.available));
         pair.sent(now, bytes, length, arithmetic.transmission(length, rate));
+        pair.note_opening(now, line, &self.settings);
         if self.settings.control == Control::Timely {
             self.stamps[0] = to_stamp(now.0);
         }

@@ -54,6 +54,8 @@ pub(super) struct QueuePair {
     /// Place in the NIC's list of all queue pairs that it has had.
     pub place: usize,
     pub timeout: Timeout,
+    /// Instant since which bytes are left that the window lets go; `None` if there are none.
+    pub open_since: Option<Nanos>,
 }
 
 /// Retransmission timer. One event is pending, which moves on to the present deadline when it comes too early.
@@ -80,6 +82,7 @@ impl QueuePair {
             repeated: 0,
             place: 0,
             timeout: Timeout::default(),
+            open_since: Some(now),
         }
     }
 
@@ -97,6 +100,17 @@ impl QueuePair {
     pub fn is_blocked(&self, line: BitsPerSecond, settings: &Settings) -> bool {
         let window = self.window(line, settings);
         window != 0 && self.next.wrapping_sub(self.acknowledged) >= window
+    }
+
+    /// True if bytes are left that the window lets go.
+    pub fn is_open(&self, line: BitsPerSecond, settings: &Settings) -> bool {
+        self.left() > 0 && !self.is_blocked(line, settings)
+    }
+
+    /// Notes whether it is open, after each change of what decides that.
+    pub fn note_opening(&mut self, now: Nanos, line: BitsPerSecond, settings: &Settings) {
+        let is_open = self.is_open(line, settings);
+        self.open_since = is_open.then(|| self.open_since.unwrap_or(now));
     }
 
     /// The present window; 0 for none.

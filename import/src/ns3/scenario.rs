@@ -358,13 +358,14 @@ fn fill_host(toml: &mut String, of: &Translation) -> std::fmt::Result {
     if has_hops {
         writeln!(toml, "telemetry_hops = {STAMPS}")?;
     }
-    // The simulator's senders may have no timer: a timeout as long as the run never fires.
-    let timeout = of.transport.timeout().unwrap_or(of.duration);
-    writeln!(toml, "retransmission_timeout = \"{}\"", time(timeout))?;
-    writeln!(toml, "pause_response = \"0s\"\n")?;
+    let pauses = "pause_response = \"0s\"\n";
     if let Some(simulated) = &of.simulated {
+        writeln!(toml, "{pauses}")?;
         return simulated.write(toml);
     }
+    // The simulator's senders may have no timer: a timeout as long as the run never fires.
+    let timeout = of.transport.timeout().unwrap_or(of.duration);
+    writeln!(toml, "retransmission_timeout = \"{}\"\n{pauses}", time(timeout))?;
     let largest = of.paths.largest();
     of.transport.write(toml, "host.transport", largest, largest)
 }

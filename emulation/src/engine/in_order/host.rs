@@ -227,7 +227,7 @@ impl HostNode {
         let frame = core.frames.packet(self.out.wire, &packet, QueueId::CONTROL, stamps);
         let length = core.frames.length_of(&packet);
         if let Some(logger) = &mut core.wire_logger {
-            logger.made(frame, None);
+            logger.made(frame, host.ready_since());
             logger.left(frame, QueueId::CONTROL);
         }
         core.transmit(now, self.node(), &mut self.out, frame, length);

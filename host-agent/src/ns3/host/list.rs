@@ -41,10 +41,7 @@ impl Host {
         let rate = self.link.rate;
         let pair = self.queue_pairs.occupant(slot);
         let is_paused = self.paused & pair.flow.priority.bit() != 0;
-        !is_paused
-            && pair.left() > 0
-            && !pair.is_blocked(rate, &self.settings)
-            && pair.available <= now
+        !is_paused && pair.is_open(rate, &self.settings) && pair.available <= now
     }
 
     /// As [`choose`](Self::choose). Queue pairs that are completely acknowledged are cleared away from the first one that
@@ -56,7 +53,7 @@ impl Host {
             let place = (self.last + step) % count;
             let pair = self.queue_pairs.occupant(self.list[place]);
             let is_paused = self.paused & pair.flow.priority.bit() != 0;
-            if !is_paused && pair.left() > 0 && !pair.is_blocked(rate, &self.settings) {
+            if !is_paused && pair.is_open(rate, &self.settings) {
                 if pair.available <= now {
                     chosen = Some(place);
                     break;

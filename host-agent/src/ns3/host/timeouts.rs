@@ -48,6 +48,7 @@ impl Host {
             _ => {
                 pair.timeout.deadline = None;
                 pair.next = pair.acknowledged;
+                pair.note_opening(now, self.link.rate, &self.settings);
                 self.counters.timeouts += 1;
                 Reaction { looks: true, ..Reaction::default() }
             }
