@@ -154,7 +154,15 @@ fn error_of(config_text: &str, topology_text: &str) -> (String, String) {
             .map(|(name, text)| Source::new(name, text));
     let arguments = Arguments::default();
     let options = Options::default();
-    fault(super::super::import_texts(simulator, arguments, config, &topology, &flows, "c", options))
+    fault(super::super::import_texts(
+        Simulator::Hpcc,
+        arguments,
+        config,
+        &topology,
+        &flows,
+        "c",
+        options,
+    ))
 }
 
 /// Without the link the simulator would choose a port from an empty list.
