@@ -148,26 +148,27 @@ fn a_link_goes_down_while_flows_run() {
     assert!(!never.toml.contains("[[faults]]"), "{}", never.toml);
 }
 
-fn error_of(simulator: Simulator, config_text: &str, topology_text: &str) -> (String, String) {
+fn error_of(config_text: &str, topology_text: &str) -> (String, String) {
     let [config, topology, flows] =
         [("c.txt", config_text), ("t.txt", topology_text), ("f.txt", FLOWS)]
             .map(|(name, text)| Source::new(name, text));
     let arguments = Arguments::default();
     let options = Options::default();
-    fault(super::super::import_texts(simulator, arguments, config, &topology, &flows, "c", options))
+    fault(super::super::import_texts(
+        Simulator::Hpcc,
+        arguments,
+        config,
+        &topology,
+        &flows,
+        "c",
+        options,
+    ))
 }
 
 /// Without the link the simulator would choose a port from an empty list.
 #[test]
 fn a_link_that_is_the_last_way_of_a_flow_is_an_error_at_its_line() {
-    let (line, title) = error_of(Simulator::Hpcc, &config_with("LINK_DOWN 50 2 3"), TOPOLOGY);
+    let (line, title) = error_of(&config_with("LINK_DOWN 50 2 3"), TOPOLOGY);
     let expected = "without this link flows have no way from node 0 to 1";
     assert_eq!((line.as_str(), title.as_str()), ("14", expected));
-}
-
-#[test]
-fn a_pause_time_above_32_bits_is_an_error_at_its_line() {
-    let config = config_with("PAUSE_TIME 4294967296");
-    let (line, title) = error_of(Simulator::ConWeave, &config, TOPOLOGY);
-    assert_eq!((line.as_str(), title.as_str()), ("14", "PAUSE_TIME is `4294967296`"));
 }

@@ -4,8 +4,12 @@ use super::super::super::Imported;
 use super::*;
 
 fn with_dialect(config_text: &str, topology_text: &str) -> Imported {
+    imported(config_text, topology_text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn imported(config_text: &str, topology_text: &str) -> Result<Imported, scenario::ScenarioError> {
     let source = |name, text: &str| Source::new(name, text);
-    let imported = super::super::super::import_texts(
+    super::super::super::import_texts(
         Simulator::ConWeave,
         Arguments::default(),
         source("c.txt", config_text),
@@ -13,8 +17,7 @@ fn with_dialect(config_text: &str, topology_text: &str) -> Imported {
         &source("f.txt", FLOWS),
         "c",
         Options::default(),
-    );
-    imported.unwrap_or_else(|error| panic!("{error}"))
+    )
 }
 
 fn has(imported: &Imported, line: &str) -> bool {
@@ -112,4 +115,23 @@ fn a_setting_beyond_the_dialect_is_named_and_keeps_xoffs_rules() {
     }
     let dcqcn = with_dialect(&marks(CONFIG.to_owned()), &forty);
     assert!(has(&dcqcn, "dialect = \"conweave-ns3\""), "only stamps matter");
+}
+
+#[test]
+fn a_pause_time_above_32_bits_is_an_error_at_its_line() {
+    for (time, is_there) in [("4294967295", true), ("4294967296", false), ("5000000000.5", false)] {
+        let config = format!("{CONFIG}PAUSE_TIME {time}\n");
+        let line = config.lines().count().to_string();
+        match imported(&config, TOPOLOGY) {
+            Ok(imported) => {
+                assert!(is_there, "{time}");
+                load(&imported).unwrap_or_else(|error| panic!("{error}"));
+            }
+            error => {
+                let expected = (line, format!("PAUSE_TIME is `{time}`"));
+                assert!(!is_there, "{time}: {error:?}");
+                assert_eq!(fault(error), expected);
+            }
+        }
+    }
 }
