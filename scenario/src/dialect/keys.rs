@@ -4,8 +4,7 @@ use host_agent::ns3::Settings;
 use units::ratio::Ratio;
 use units::{Bytes, Picos};
 
-use super::Ecmp;
-use super::{Dialect, Numbers, Order, is_set};
+use super::{Dialect, Ecmp, Numbers, Order, is_set};
 use crate::document::Document;
 use crate::scenario_keys::ScenarioKeys;
 use crate::scheme::{PfcReached, ServicePools, SonicPools};

@@ -92,7 +92,7 @@ fn arguments_choose_the_control_and_the_windows() {
     assert!(marks(&["algorithm=1"]) && !marks(&[]), "only where marks matter");
 }
 
-/// What xoff's own rules do not have.
+/// Settings beyond xoff's own rules.
 #[test]
 fn settings_that_only_the_dialect_has_are_taken() {
     let config = |from: &str, to: &str| CONFIG.replace(from, to);
