@@ -8,18 +8,20 @@ mod keys;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use units::Bytes;
 use units::checked::Period;
+use units::{Bytes, Nanos, Picos};
 use workload::{Flow, FlowStream};
 
 use fabric_core::buffer::MAX_BUFFER;
-use topology::WireId;
+use topology::{Wire, WireId};
 
 use super::document::Document;
 use super::fault::FrameClass;
 use super::lossy::Lossy;
 use super::report::ScenarioError;
-use super::{DatapathKind, Fault, Headroom, PauseLasts, Scenario, Scheme, Threshold, Transport};
+use super::{
+    DatapathKind, Fault, Headroom, PauseLasts, Scenario, Scheme, Source, Threshold, Transport,
+};
 
 /// A simulator whose rules a scenario follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -124,6 +126,15 @@ impl Scenario {
         }
     }
 
+    /// Returns false if no result depends on `seed`: random numbers and the hash of ECMP are a simulator's, and all flows
+    /// are listed.
+    pub fn depends_on_seed(&self) -> bool {
+        let is_drawn = |source: &Source| !matches!(source, Source::Listed(_));
+        self.numbers != Numbers::Mrg32k3a
+            || self.switch.ecmp != Ecmp::Murmur3
+            || self.sources.iter().any(is_drawn)
+    }
+
     /// Checks that the keys that belong to a simulator have what they need.
     pub(super) fn check_dialect(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
         self.check_pauses_that_last(document)?;
@@ -140,7 +151,7 @@ impl Scenario {
         ];
         if !in_order {
             return match needs_order.iter().find(|(_, is_there, _)| *is_there) {
-                None => self.check_ecmp(document),
+                None => self.check_times(document).and_then(|()| self.check_ecmp(document)),
                 Some((path, _, what)) => {
                     let title = format!("{what}, and events by node");
                     let help = "write order = \"insertion\", or dialect = \"hpcc-ns3\", \"conweave-ns3\" or \
@@ -158,6 +169,24 @@ impl Scenario {
         }
         self.check_order(document)?;
         self.check_ecmp(document)
+    }
+
+    /// Checks that each frame arrives after its beginning: events by node are computed ahead until then.
+    fn check_times(&self, document: &Document<'_>) -> Result<(), ScenarioError> {
+        let shortest = self.frames.lengths().shortest() + self.frame_time().overhead;
+        let takes_none = |wire: &Wire| {
+            let simulated = self.frames.time.simulated();
+            let time = simulated.map(|arithmetic| arithmetic.transmission(shortest, wire.rate));
+            wire.delay == Picos::ZERO && time == Some(Nanos(0))
+        };
+        match self.fabric.wires().iter().any(takes_none) {
+            false => Ok(()),
+            true => {
+                let title = format!("frames of {shortest} B that take no time on a link");
+                let help = "give all links a delay, or write order = \"insertion\"";
+                Err(document.error("frames.time", &title, help))
+            }
+        }
     }
 
     /// Checks that all packets have the simulator's next hops.

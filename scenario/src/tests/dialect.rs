@@ -1,5 +1,7 @@
 //! The dialect of a simulator: keys that it chooses, and errors at their lines.
 
+use std::path::Path;
+
 use host_agent::ns3::{Control, List, Settings, Wake, WindowRate};
 use units::{Bytes, Picos};
 
@@ -150,7 +152,7 @@ fn the_dialect_of_ns3_datacenter_chooses_its_keys_and_leaves_those_of_the_file()
     assert_eq!(switch.headroom.given_bandwidth_delays(), Some(3));
     assert_eq!(switch.ecn.as_ref().map(|ecn| ecn.mark_at), Some(MarkAt::Enqueue));
     assert_eq!(scenario.host.ns3, Some(Settings::datacenter()));
-    assert_eq!(scenario.warnings().len(), 1, "frames.shortest alone: {:?}", scenario.warnings());
+    assert_eq!(scenario.warnings(), [""; 0]);
     let own = format!(
         "{dialect}{ecn}mark_at = \"dequeue\"\n[switch.scheme]\nkind = \"pfc-sonic-pools\"\negress_alpha = 1\n\
          [host.ns3]\ncontrol = \"theta-powertcp\"\nwindow_rate = \"path\"\n"
@@ -274,22 +276,61 @@ fn settings_that_no_order_of_insertion_has_are_errors_at_their_lines() {
 
 #[test]
 fn keys_without_an_effect_under_the_dialect_are_reported() {
-    let text = format!("{DIALECT}{SMALL}[frames]\ndata_headers = \"48B\"\n");
-    let warnings = |more: &str| {
-        let scenario = parse(&format!("{text}{more}")).unwrap_or_else(|error| panic!("{error}"));
-        scenario.warnings()
+    let text = format!("{DIALECT}{SMALL}");
+    let warnings = |text: &str| -> Vec<String> {
+        let scenario = parse(text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.warnings(), [""; 0]);
+        scenario.warnings_with_places().map(ToString::to_string).collect()
     };
-    assert_eq!(warnings(""), [""; 0], "of hosts that these hosts replace, too");
+    assert_eq!(warnings(&text), [""; 0]);
     let ecn = "[switch.ecn]\nkmin = \"1kB\"\nkmax = \"2kB\"\npmax = 1\n";
     for (more, key) in [
         (format!("{ecn}priorities = [5]\n"), "switch.ecn.priorities"),
         ("[switch]\npause_refresh = \"3/4\"\n".to_owned(), "switch.pause_refresh"),
+        ("[host.transport]\ncongestion_control = \"timely\"\n".to_owned(), "host.transport"),
+        ("[host]\nretransmission_timeout = \"5us\"\n".into(), "host.retransmission_timeout"),
+        ("[host]\nscheduler = \"strict\"\n".to_owned(), "host.scheduler"),
+        ("transport = { kind = \"roce-rc\" }\n".to_owned(), "flows.0.transport"),
     ] {
-        let reported = warnings(&more);
-        assert!(reported.len() == 1 && reported[0].contains(key), "{reported:?}");
+        let reported = warnings(&format!("{text}{more}"));
+        let [warning] = &reported[..] else { panic!("{key}: {reported:?}") };
+        assert!(warning.contains(&format!("`{key}` changes nothing")), "{warning}");
+        assert!(warning.contains("bad.toml:"), "{warning}");
     }
-    let bare = parse(&format!("{DIALECT}{SMALL}")).expect("it is right").warnings();
-    assert!(bare.len() == 1 && bare[0].contains("frames.shortest"), "{bare:?}");
+    // A resolved scenario has none of them.
+    let more = "[host.transport]\ncongestion_control = \"timely\"\n";
+    let resolved = parse(&format!("{text}{more}")).expect("it is right").to_toml();
+    assert!(!resolved.contains("timely"), "{resolved}");
+    assert_eq!(warnings(&resolved), [""; 0]);
+}
+
+#[test]
+fn listed_flows_under_the_dialect_do_not_depend_on_the_seed() {
+    let text = format!("{DIALECT}{SMALL}");
+    let depends = |change: &str| {
+        let scenario = Scenario::parse(&text, Path::new("run.toml"), &[change.to_owned()]);
+        scenario.unwrap_or_else(|error| panic!("{error}")).depends_on_seed()
+    };
+    assert!(!depends("seed=2"));
+    for change in [
+        "numbers=seed",
+        "switch.ecmp=five-tuple",
+        "flows=[{ kind = \"permutation\", bytes = \"1kB\" }]",
+    ] {
+        assert!(depends(change), "{change}");
+    }
+}
+
+#[test]
+fn frames_that_take_no_time_need_a_delay() {
+    let more = "[frames]\ntime = \"floored-nanoseconds\"\nhop_control = \"1B\"\n[switch]\nwire_overhead = \"0B\"\n";
+    let parse = |delay: &str| {
+        let delay = format!("topology.host_link.delay={delay}");
+        Scenario::parse(&format!("{SMALL}{more}"), Path::new("bad.toml"), &[delay])
+    };
+    assert!(parse("1ns").is_ok());
+    let report = parse("0s").expect_err("it cannot be").to_string();
+    assert!(report.contains("frames of 1 B that take no time on a link"), "{report}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use analysis::explain::Explainer;
 use emulation::engine::Watch;
 use emulation::run::{Threads, run};
 use import::ns3::{self, Arguments, Options, Simulator};
@@ -161,4 +162,89 @@ host_link = { rate = \"100Gbps\", delay = \"1us\" }\nfabric_link = { rate = \"10
         sets.insert(taken);
     }
     assert_eq!(sets.len(), 3, "the order of events alone does not change paths");
+}
+
+/// Hosts of the simulator say since when rate and window let a packet go, so that a wait for a pause or behind another
+/// flow is not congestion control's.
+#[test]
+fn explanations_of_imported_runs_name_what_held_a_flow() {
+    let held = |name: &str, cause: &str| {
+        let folder = TempDir::new().expect("a temporary folder");
+        let scenario = imported(name, folder.path(), &["results.explain=true"]);
+        let results = results(&scenario, folder.path(), "1", true);
+        let explainer = Explainer::read(&results).unwrap_or_else(|error| panic!("{error}"));
+        let parts = (0..scenario.flow_stream().count() as u32).map(|flow| {
+            let explanation = explainer.flow(flow).unwrap_or_else(|error| panic!("{error}"));
+            let sum: u64 = explanation.parts.iter().map(|part| part.ps).sum();
+            assert_eq!(explanation.own_ps + sum, explanation.time_ps, "{explanation:?}");
+            let of_cause = explanation.parts.iter().filter(|part| part.cause == cause);
+            of_cause.map(|part| part.ps).sum::<u64>()
+        });
+        parts.sum::<u64>()
+    };
+    // Without congestion control.
+    assert_eq!(held("pfc-small-buffer", "paced"), 0);
+    assert!(held("pfc-small-buffer", "paused") > 100_000_000, "100 us of all flows together");
+    assert!(held("pfc-small-buffer", "behind-others") > 100_000_000);
+    // With windows.
+    assert!(held("hpcc-incast", "paced") > 100_000_000);
+}
+
+/// A lone flow takes its ideal time, whatever the simulator's arithmetic makes of its frames.
+#[test]
+fn a_lone_flow_takes_its_ideal_time() {
+    let text = "duration = \"10ms\"\ndialect = \"hpcc-ns3\"\n[topology]\nkind = \"leaf-spine\"
+leaves = 2\nspines = 1\nhosts_per_leaf = 1\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
+fabric_link = { rate = \"400Gbps\", delay = \"1us\" }
+[host]\nack_interval = 1\n[frames]\ndata_headers = \"48B\"\nack = \"60B\"
+[[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1B\"\n";
+    let ideal_of = |time: &str, payload: u32, bytes: u32| {
+        let (size, payload) =
+            (format!("flows.0.bytes={bytes}B"), format!("host.payload={payload}B"));
+        let overrides = [size, payload, format!("frames.time={time}")];
+        let scenario = Scenario::parse(text, Path::new("run.toml"), &overrides);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+        let folder = TempDir::new().expect("a temporary folder");
+        let results = results(&scenario, folder.path(), "1", true);
+        let table = fs::read_to_string(results.join("flows.csv")).expect("it is written");
+        let mut lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (names, row) = (lines.next().expect("a header"), lines.next().expect("a flow"));
+        let column = |name: &str| names.iter().position(|it| *it == name).expect("it is there");
+        let time = |name: &str| row[column(name)].parse::<u64>().expect("a number");
+        assert_eq!(time("fct_ns"), time("ideal_ns"), "{overrides:?}");
+        time("ideal_ns")
+    };
+    for payload in [952, 1000, 1002, 1452, 2952] {
+        for bytes in [1, 127, 952, 1852, 1_000_000] {
+            ideal_of("truncated-doubles", payload, bytes);
+        }
+    }
+    // 1000 bytes on the wire take 80 ns at 100 Gbit/s, of which doubles that are cut leave 79.
+    let [cut, exact] = ["truncated-doubles", "exact"].map(|time| ideal_of(time, 952, 952 * 1000));
+    assert!((1000..=1100).contains(&(exact - cut)), "{exact} {cut}");
+}
+
+/// Frames that take a nanosecond less reach the next part a nanosecond earlier.
+#[test]
+fn times_of_a_simulator_are_the_same_on_several_threads() {
+    let text = "seed = 7\nduration = \"1ms\"\n[datapath]\nkind = \"memory\"
+[topology]\nkind = \"leaf-spine\"\nleaves = 3\nspines = 4\nhosts_per_leaf = 4
+host_link = { rate = \"100Gbps\", delay = \"10ns\" }\nfabric_link = { rate = \"100Gbps\", delay = \"10ns\" }
+[frames]\ntime = \"truncated-doubles\"\nack = \"100B\"
+[switch]\nwire_overhead = \"0B\"
+[[flows]]\nkind = \"permutation\"\nbytes = \"90kB\"\n";
+    let scenario = Scenario::parse(text, Path::new("run.toml"), &[]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    let tables = ["1", "3"].map(|threads| {
+        let folder = TempDir::new().expect("a temporary folder");
+        let interrupted = AtomicBool::new(false);
+        let mut watch = Watch { interrupted: &interrupted, progress: &mut |_| {} };
+        let results = folder.path().join("results");
+        let threads: Threads = threads.parse().expect("a number");
+        let outcome = run(&scenario, Some(&results), threads, &mut watch).expect("memory and disk");
+        assert!(outcome.is_sound(), "{:?}", outcome.report.summary);
+        ["flows.csv", "queues.csv", "pauses.csv"]
+            .map(|table| fs::read_to_string(results.join(table)).expect("it is written"))
+    });
+    assert_eq!(tables[0], tables[1]);
 }
