@@ -6,8 +6,8 @@ use host_agent::ns3::{Control, List, Settings, Wake, WindowRate};
 use units::{Bytes, Picos};
 
 use crate::{
-    DatapathKind, Dialect, Ecmp, HpccLines, MarkAt, Numbers, Order, PauseLasts, Reserves, Scheme,
-    TimeOfFrames,
+    DatapathKind, Dialect, Ecmp, HpccLines, MarkAt, Numbers, Order, PauseLasts, Reserves, Scenario,
+    Scheme, TimeOfFrames,
 };
 
 use super::{SMALL, parse, report, report_on};
@@ -287,7 +287,10 @@ fn keys_without_an_effect_under_the_dialect_are_reported() {
     for (more, key) in [
         (format!("{ecn}priorities = [5]\n"), "switch.ecn.priorities"),
         ("[switch]\npause_refresh = \"3/4\"\n".to_owned(), "switch.pause_refresh"),
-        ("[host.transport]\ncongestion_control = \"timely\"\n".to_owned(), "host.transport"),
+        (
+            "[host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"timely\"\n".to_owned(),
+            "host.transport",
+        ),
         ("[host]\nretransmission_timeout = \"5us\"\n".into(), "host.retransmission_timeout"),
         ("[host]\nscheduler = \"strict\"\n".to_owned(), "host.scheduler"),
         ("transport = { kind = \"roce-rc\" }\n".to_owned(), "flows.0.transport"),
@@ -298,7 +301,7 @@ fn keys_without_an_effect_under_the_dialect_are_reported() {
         assert!(warning.contains("bad.toml:"), "{warning}");
     }
     // A resolved scenario has none of them.
-    let more = "[host.transport]\ncongestion_control = \"timely\"\n";
+    let more = "[host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"timely\"\n";
     let resolved = parse(&format!("{text}{more}")).expect("it is right").to_toml();
     assert!(!resolved.contains("timely"), "{resolved}");
     assert_eq!(warnings(&resolved), [""; 0]);
