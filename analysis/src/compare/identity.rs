@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use results::{RunEnd, count};
 use serde::Serialize;
 
 use super::side::Side;
@@ -18,6 +19,8 @@ pub struct Identity {
     pub seed: Option<u64>,
     /// Version of xoff that wrote the run, with its build; `None` of a simulator's file.
     pub build: Option<Build>,
+    /// Instant at which an interrupt or an error ended the run.
+    pub interrupted_ns: Option<u64>,
 }
 
 impl Identity {
@@ -25,11 +28,13 @@ impl Identity {
     pub fn read(path: &Path, side: &Side) -> Self {
         let path = path.display().to_string();
         let Some(run) = side.run() else { return Self { path, ..Self::default() } };
+        let is_cut = matches!(run.summary.ended, RunEnd::Interrupted | RunEnd::Failed);
         Self {
             path,
             choices: origin::choices(&run.folder),
             seed: Some(run.summary.seed),
             build: Some(origin::build(&run.folder)),
+            interrupted_ns: is_cut.then_some(run.summary.emulated_ns),
         }
     }
 
@@ -41,6 +46,8 @@ impl Identity {
             None => "a simulator's file".to_owned(),
             Some(build) => build.to_string(),
         };
-        choices.iter().cloned().chain(seed).chain([build]).collect::<Vec<_>>().join(", ")
+        let until = self.interrupted_ns.map(|ns| format!("interrupted at {} ns", count(ns)));
+        let words = choices.iter().cloned().chain(seed).chain([build]).chain(until);
+        words.collect::<Vec<_>>().join(", ")
     }
 }
