@@ -78,9 +78,9 @@ pub enum CompareError {
     OnlyRuns(PathBuf),
     /// A sweep that has not written its tables.
     #[error(
-        "{folder} is the folder of a sweep without {file}, which says what its {} have been made for: finish `xoff sweep`, or \
-         name two runs in {folder}/runs",
-        results::counted(*.1, "run"),
+        "{folder} is the folder of a sweep without {file}, which has the axes of its runs ({} so far): finish `xoff sweep`, or name two \
+         runs in {folder}/runs",
+        results::count(*.1),
         folder = .0.display(),
         file = sweep::RUNS_TABLE
     )]

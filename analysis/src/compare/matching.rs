@@ -47,18 +47,18 @@ impl Matching {
     /// Pairs flows of equal keys, starts and source ports, the first ones of several, and returns the others in their order.
     fn pair_numbered(&mut self, flows: &Pair<Vec<Flow>>) -> Pair<Vec<usize>> {
         let port = |flow: &Flow| flow.ports.map(|[source, _]| source);
-        let key = |flow: &Flow| (key(flow), flow.start_ns, port(flow));
         let order = flows.as_ref().map(|side| {
-            let mut order: Vec<usize> = (0..side.len()).collect();
-            order.sort_by_key(|&place| key(&side[place]));
+            let keys = side.iter().map(|flow| (key(flow), flow.start_ns, port(flow)));
+            let mut order: Vec<_> = keys.zip(0..).collect();
+            order.sort_unstable();
             order
         });
         let mut rest: Pair<Vec<usize>> = Pair::default();
         let (mut of_a, mut of_b) = (&order.a[..], &order.b[..]);
-        while let (Some((&a, more_a)), Some((&b, more_b))) =
-            (of_a.split_first(), of_b.split_first())
+        while let (Some((a, more_a)), Some((b, more_b))) = (of_a.split_first(), of_b.split_first())
         {
-            let order = key(&flows.a[a]).cmp(&key(&flows.b[b]));
+            let order = a.0.cmp(&b.0);
+            let (a, b) = (a.1, b.1);
             match order {
                 Ordering::Less => rest.a.push(a),
                 Ordering::Greater => rest.b.push(b),
@@ -67,8 +67,8 @@ impl Matching {
             of_a = if order.is_le() { more_a } else { of_a };
             of_b = if order.is_ge() { more_b } else { of_b };
         }
-        rest.a.extend(of_a);
-        rest.b.extend(of_b);
+        rest.a.extend(of_a.iter().map(|(_, place)| place));
+        rest.b.extend(of_b.iter().map(|(_, place)| place));
         rest.a.sort_unstable();
         rest.b.sort_unstable();
         rest

@@ -288,6 +288,9 @@ impl FirstRow {
         };
         if let Some((flow, label)) = &self.flow {
             text = format!("{text} (flow {flow}, label {label})");
+        } else if !self.about.is_empty() {
+            let about = self.about.iter().map(|(name, value)| format!("{name} {value}"));
+            text = format!("{text} ({})", about.collect::<Vec<_>>().join(", "));
         }
         if let Some(at) = self.at_ns {
             text = format!("{text} at {}", time(at));

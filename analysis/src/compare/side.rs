@@ -183,10 +183,10 @@ impl Files {
     /// Names the files by one of them. `7_out_pfc.txt` belongs to `7_out_fct.txt`.
     fn new(path: &Path) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let [fct, pfc] = [FCT_FILE, PFC_FILE].map(|file| file.trim_end_matches(".txt"));
-        if name.contains(pfc) && !name.contains(fct) {
+        if name.ends_with(PFC_FILE) {
             return Self { flows: None, pauses: path.to_owned() };
         }
+        let [fct, pfc] = [FCT_FILE, PFC_FILE].map(|file| file.trim_end_matches(".txt"));
         let pauses = match name.rsplit_once(fct) {
             Some((before, after)) => path.with_file_name(format!("{before}{pfc}{after}")),
             None => path.with_file_name(PFC_FILE),

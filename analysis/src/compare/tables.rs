@@ -44,6 +44,8 @@ pub struct FirstRow {
     pub place: Pair<Option<String>>,
     /// Flow and label of the row, if the table has both and they are equal.
     pub flow: Option<(String, String)>,
+    /// Names and values of the columns that say what the rows are about, if the rows are not on one line.
+    pub about: Vec<(String, String)>,
     /// Fields that differ; all that both sides have where a table has ended.
     pub fields: Vec<FieldDifference>,
 }
@@ -263,10 +265,15 @@ fn first_row(
         fields.is_equal().then(|| fields.a.to_owned())
     };
     let instants = [rows.a, rows.b].into_iter().flatten();
+    let is_moved = is_one_thing && both.is_some_and(|(a, b)| a.place != b.place);
+    let about = (0..shared.len()).filter(|&column| is_moved && shared[column].is_key);
+    let about = about
+        .filter_map(|column| Some((shared[column].name.clone(), fields(column)?.a.to_owned())));
     FirstRow {
         at_ns: instants.filter_map(|row| instant(table, shared, row)).min(),
         place: rows.map(|row| row.map(|row| row.place.clone())),
         flow: named("flow").zip(named("label")),
+        about: about.filter(|(_, value)| !value.is_empty()).collect(),
         fields: differing,
     }
 }

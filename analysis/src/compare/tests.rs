@@ -307,7 +307,7 @@ fn rows_of_different_queues_are_matched_by_their_keys() {
     let rows = "10,s0,ingress,1,3,71\n10,s0,shared,,,854816\n";
     let header = "time_ns,node,kind,port,priority,bytes\n9,s0,buffer,,,50\n";
     folders.write("b/queues.csv", format!("{header}{rows}"));
-    let text = "queues.csv line 4 and queues.csv line 3 at 10 ns: bytes 70 | 71 (+1)";
+    let text = "queues.csv line 4 and queues.csv line 3 (node s0, kind ingress, port 1, priority 3) at 10 ns: bytes 70 | 71 (+1)";
     assert_eq!(queues(), (Pair { a: 4, b: 3 }, text.to_owned()));
     // The order alone differs: nothing is subtracted.
     folders.write("b/queues.csv", format!("{header}{}", rows.replace("71", "70")));

@@ -26,12 +26,12 @@ impl FlowsComparison {
         }
         let lines = self.strangers(sides).into_iter().chain(end).collect();
         let mut sections = vec![Section { title, lines, ..Section::default() }];
-        sections.push(by_size("Completion times of all flows by size, ns", &self.sizes, true));
-        sections.push(by_size("Slowdowns of all flows by size", &self.sizes, false));
         if self.matched > 0 {
             let title = format!("Flows that are in both: {matched}");
             sections.push(Section { title, ..self.pairs() });
         }
+        sections.push(by_size("Completion times of all flows by size, ns", &self.sizes, true));
+        sections.push(by_size("Slowdowns of all flows by size", &self.sizes, false));
         for (side, only) in [("A", &self.only.a), ("B", &self.only.b)] {
             sections.extend(only.section(side));
         }

@@ -112,6 +112,9 @@ fn flows_of_other_starts_are_other_flows() {
     assert_eq!((first.at_ns, first.what), (10, flows::What::Existence));
     let text = comparison.to_string();
     assert!(text.contains("\nFlows only in B: the first of 13\n"), "{text}");
+    // The differences of the flow of both sides come before the distributions.
+    let place = |title: &str| text.find(title).unwrap_or_else(|| panic!("{title}: {text}"));
+    assert!(place("\nFlows that are in both: 1\n") < place("\nCompletion times of all flows"));
     let verdict =
         "different: the flows are not the same (0 only in A, 13 only in B), from 10 ns on\n";
     assert!(text.starts_with(verdict), "{text}");

@@ -67,7 +67,7 @@ fn values_of_axes_are_compared_as_numbers() {
     let mut table = fs::read_to_string(b.join("sweep.csv")).unwrap();
     for (run, value) in [("sixteenth", "1/16"), ("half", "1/2us")] {
         folders.run(&format!("b/runs/{run}"), "0,one,h0,h2,1000,0,500,250\n");
-        table += &format!("{value},1,{run},complete,cnps,0\n");
+        table.extend([value, ",1,", run, ",complete,cnps,0\n"]);
     }
     fs::write(b.join("sweep.csv"), table).unwrap();
     let paths = Pair { a: &*a, b: &*b };
@@ -110,7 +110,7 @@ fn a_tolerance_hides_no_difference_of_runs() {
     fs::write(b.join("sweep.toml"), "").unwrap();
     for (a, b) in [(&a, &b), (&b, &a), (&b, &folders.path("a/runs/of1"))] {
         let error = compare_sweeps(Pair { a, b }, &Options::default()).unwrap_err().to_string();
-        let words = "b is the folder of a sweep without sweep.csv, which says what its 1 run";
+        let words = "b is the folder of a sweep without sweep.csv, which has the axes of its runs (1 so far)";
         assert!(error.contains(words), "{error}");
     }
 }
