@@ -64,7 +64,12 @@ fn the_first_flow_is_the_first_whose_end_differs() {
 #[test]
 fn unfinished_flows_are_no_equal_flows() {
     let folders = Folders::new();
-    let summary = Summary { ended: RunEnd::Interrupted, emulated_ns: 1234, ..Summary::default() };
+    let summary = Summary {
+        ended: RunEnd::Interrupted,
+        emulated_ns: 1234,
+        flows_total: 2,
+        ..Summary::default()
+    };
     for name in ["a", "b"] {
         folders.run(name, "0,one,h0,h2,1000,0,,250\n1,one,h1,h2,1000,7,,250\n");
         folders.write(&format!("{name}/summary.json"), summary.to_json());
@@ -76,7 +81,7 @@ fn unfinished_flows_are_no_equal_flows() {
     let text = comparison.to_string().replace(&folder, "");
     for words in [
         "equal: everything that A and B both have; 2 flows unfinished in A, 2 in B\n",
-        "B: b, seed 0, without manifest.json, so of an unknown build of xoff, interrupted at 1,234 ns\n",
+        "B: b, seed 0, without manifest.json, so of an unknown build of xoff, 2 flows unfinished, interrupted at 1,234 ns\n",
         "  FCT, ns               0      -    -",
         "  2 flows unfinished in A, 2 in B.\n",
     ] {
