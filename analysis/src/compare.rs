@@ -30,7 +30,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use results::{Metrics, PFC_FILE, TABLES, TableError, table_path};
+use results::{Manifest, Metrics, PFC_FILE, SCENARIO_FILE, TABLES, TableError, table_path};
 use scenario::ScenarioError;
 use serde::Serialize;
 
@@ -62,6 +62,9 @@ pub enum CompareError {
         /// Error of the system.
         source: io::Error,
     },
+    /// A folder of several files of flows or pauses.
+    #[error("{} has {}: name one of these files", .0.display(), .1.join(", "))]
+    Several(PathBuf, Vec<String>),
     /// The folder of a sweep, beside another side or in a report.
     #[error(
         "{folder} is the folder of a sweep, and the other side is not: name two sweeps, or one of its runs, such as \
@@ -73,6 +76,15 @@ pub enum CompareError {
     /// Two sweeps where runs are expected.
     #[error("{} is the folder of a sweep: `xoff compare A B` compares two sweeps, a report two runs", .0.display())]
     OnlyRuns(PathBuf),
+    /// A sweep that has not written its tables.
+    #[error(
+        "{folder} is the folder of a sweep without {file}, which has the axes of its runs ({} so far): finish `xoff sweep`, or name two \
+         runs in {folder}/runs",
+        results::count(*.1),
+        folder = .0.display(),
+        file = sweep::RUNS_TABLE
+    )]
+    NoTable(PathBuf, u64),
     /// A sweep without complete runs.
     #[error("{} has no complete run: `xoff sweep` goes on with it", .0.display())]
     NoRuns(PathBuf),
@@ -102,7 +114,7 @@ pub struct Comparison {
     /// Both sides.
     pub sides: Pair<Identity>,
     /// True if the tables, flows, pauses and metrics that both sides have are equal up to the tolerance, and each flow is on
-    /// both sides. Flows of `FlowsComparison::unfinished` may be missing in a simulator's file.
+    /// both sides. Flows of `FlowsComparison::without_line` may be missing in a simulator's file.
     pub equal: bool,
     /// Differences that count as none.
     pub tolerance: Tolerance,
@@ -156,6 +168,7 @@ pub fn compare_sweeps(
         Pair { a: false, b: false } => Ok(None),
         Pair { a: is_a, .. } => {
             let sweep = if is_a { paths.a } else { paths.b };
+            sweeps::check_table(sweep)?;
             let run = sweeps::example(sweep).unwrap_or_else(|| "RUN".to_owned());
             Err(CompareError::Sweep(sweep.to_owned(), run))
         }
@@ -195,6 +208,9 @@ pub fn compare(paths: Pair<&Path>, options: &Options) -> Result<Comparison, Comp
         || comparison.has_metrics();
     if !has_something {
         return Err(CompareError::Nothing(comparison.parts, comparison.not_compared));
+    }
+    if let Pair { a: Some(a), b: Some(b) } = runs {
+        comparison.not_compared.extend(missing_files(Pair { a: &a.folder, b: &b.folder }));
     }
     comparison.conclude();
     Ok(comparison)
@@ -246,7 +262,10 @@ impl Comparison {
         options: &Options,
     ) -> Result<(), CompareError> {
         let folders = runs.map(|run| &*run.folder);
-        self.scenario = scenario_differences(folders);
+        let files = folders.map(|folder| folder.join(SCENARIO_FILE).exists());
+        if files.a && files.b {
+            self.scenario = scenario_differences(folders);
+        }
         for table in TABLES.iter().filter(|_| options.has(Part::Tables)) {
             let there = folders.map(|folder| table_path(folder, table.file).exists());
             if there.a && there.b {
@@ -304,6 +323,20 @@ fn because(notes: &[String]) -> String {
         [] => ": A and B do not both have it".to_owned(),
         notes => format!(": {}", notes.join("; ")),
     }
+}
+
+/// Returns a note for each file without which runs are compared, but not in every respect.
+fn missing_files(folders: Pair<&Path>) -> impl Iterator<Item = String> {
+    let files = [(SCENARIO_FILE, "keys of the scenarios"), (Manifest::FILE, "builds of xoff")];
+    files.into_iter().filter_map(move |(file, part)| {
+        let side = match folders.map(|folder| folder.join(file).exists()) {
+            Pair { a: true, b: true } => return None,
+            Pair { a: true, b: false } => "B has",
+            Pair { a: false, b: true } => "A has",
+            Pair { a: false, b: false } => "A and B have",
+        };
+        Some(format!("{part}: {side} no {file}"))
+    })
 }
 
 /// Returns a note if only one side has the part.

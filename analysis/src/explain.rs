@@ -89,8 +89,9 @@ pub struct Explainer {
 impl Explainer {
     /// Reads a run's folder.
     pub fn read(folder: &Path) -> Result<Self, ExplainError> {
-        if let Err(source) = std::fs::metadata(folder.join("manifest.json")) {
-            return Err(ReportError::NoResults { folder: folder.to_owned(), source }.into());
+        let file = "manifest.json";
+        if let Err(source) = std::fs::metadata(folder.join(file)) {
+            return Err(ReportError::NoResults { folder: folder.to_owned(), file, source }.into());
         }
         let path = folder.join(WIRE_LOG_FILE);
         let mut wires = Vec::new();

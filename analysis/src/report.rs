@@ -44,13 +44,15 @@ use crate::compare::Comparison;
 pub enum ReportError {
     /// A folder that was not written, or not completely, by a run or sweep.
     #[error(
-        "{} holds no results: {source}; name a folder that `xoff run --out`, `xoff sweep` or `xoff reproduce` has written",
+        "{} holds no results: cannot read its {file}: {source}; name a folder that `xoff run --out`, `xoff sweep` or `xoff reproduce` has written",
         folder.display()
     )]
     NoResults {
         /// The folder.
         folder: PathBuf,
-        /// Error of reading the folder.
+        /// File that each of these commands writes.
+        file: &'static str,
+        /// Error of reading the file.
         source: io::Error,
     },
     /// A summary of another version, or of something else.
@@ -92,8 +94,11 @@ pub fn build(folders: &[PathBuf], comparison: Option<&Comparison>) -> Result<Rep
 /// Reads the summary of a run.
 pub fn summary(folder: &Path) -> Result<Summary, ReportError> {
     let path = folder.join(Summary::FILE);
-    let json = std::fs::read(&path)
-        .map_err(|source| ReportError::NoResults { folder: folder.to_owned(), source })?;
+    let json = std::fs::read(&path).map_err(|source| ReportError::NoResults {
+        folder: folder.to_owned(),
+        file: Summary::FILE,
+        source,
+    })?;
     serde_json::from_slice(&json).map_err(|source| ReportError::Summary { path, source })
 }
 

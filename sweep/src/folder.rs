@@ -17,7 +17,7 @@ use super::tables::{self, Survey};
 use crate::replace::{PARTIAL, Replacement, is_abandoned, replace};
 
 /// Copy of the sweep file, by which a later sweep recognizes the folder.
-const SWEEP_FILE: &str = "sweep.toml";
+pub const SWEEP_FILE: &str = "sweep.toml";
 /// Table of runs.
 pub const RUNS_TABLE: &str = "sweep.csv";
 /// Table of cells.

@@ -26,7 +26,7 @@ pub mod tables;
 mod tests;
 
 pub use execute::{Failure, News, execute, repeat};
-pub use folder::{CELLS_TABLE, RUNS, RUNS_TABLE};
+pub use folder::{CELLS_TABLE, RUNS, RUNS_TABLE, SWEEP_FILE};
 pub use folder::{
     Claim, RunResult, RunState, SweepFolder, appeared, count_appeared, jobs, result_in,
 };

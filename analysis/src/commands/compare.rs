@@ -17,7 +17,7 @@ use crate::compare::{CompareError, ComparisonArguments, Pair, compare, compare_s
   xoff run imported.toml --format hpcc --out a && xoff compare a simulation/mix/fct.txt")]
 pub struct Arguments {
     /// Folder of a run or of a sweep, or the `fct.txt` of a simulator such as HPCC's or ConWeave's, or a folder with one. A `pfc.txt`
-    /// beside it is compared, too; beside `7_out_fct.txt` it is `7_out_pfc.txt`.
+    /// beside it is compared, too; beside `7_out_fct.txt` it is `7_out_pfc.txt`. A `pfc.txt` alone has pauses only.
     #[arg(value_name = "A")]
     a: PathBuf,
     /// The other side, in the same forms.

@@ -29,7 +29,7 @@ pub struct Arguments {
     /// replaced, others stay.
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
-    /// Adds the differences of two runs, as `xoff compare` finds them.
+    /// Adds the differences of two runs, or of a run and a simulator's `fct.txt`, as `xoff compare` finds them.
     #[arg(long)]
     compare: bool,
     #[command(flatten)]
@@ -72,6 +72,13 @@ fn write(arguments: &Arguments) -> Result<Vec<String>, Complaint> {
         ),
         _ => return Err("--compare is for two runs: name two folders".into()),
     };
+    // A simulator's files are compared, but are no results with charts.
+    let is_file = |path: &PathBuf| {
+        let mut sides = comparison.iter().flat_map(|it| [&it.sides.a, &it.sides.b]);
+        sides.any(|side| side.build.is_none() && side.path == path.display().to_string())
+    };
+    let folders: Vec<PathBuf> = folders.iter().filter(|path| !is_file(path)).cloned().collect();
+    let folders = &folders;
     let report = report::build(folders, comparison.as_ref()).map_err(|error| error.to_string())?;
     for path in [Some(out), figures.as_ref()].into_iter().flatten() {
         if crate::report::is_in(path, folders) {

@@ -3,7 +3,7 @@
 use results::Number;
 use serde::Serialize;
 
-use super::change::{b_minus_a, of_a};
+use super::change::{Fine, Ratio};
 use super::pair::Pair;
 
 /// Extremes, percentiles by nearest rank, and the mean.
@@ -28,12 +28,11 @@ impl Distribution {
     pub const NAMES: [&'static str; 6] = ["min", "p50", "p90", "p99", "max", "mean"];
 
     /// Returns the distribution of values; `None` without values.
-    pub fn new(mut values: Vec<Number>) -> Option<Self> {
+    pub fn new(mut values: Vec<Fine>) -> Option<Self> {
+        let mean = Fine::mean(&values)?.number();
         values.sort_unstable();
-        let (min, max) = (*values.first()?, *values.last()?);
-        let rank = |percent: usize| values[(values.len() * percent).div_ceil(100) - 1];
-        let sum = Number(values.iter().map(|value| value.0).sum());
-        let mean = Number::mean(sum, values.len());
+        let [min, max] = [values.first()?, values.last()?].map(|value| value.number());
+        let rank = |percent: usize| values[(values.len() * percent).div_ceil(100) - 1].number();
         Some(Self { min, p50: rank(50), p90: rank(90), p99: rank(99), max, mean })
     }
 
@@ -54,9 +53,10 @@ pub struct Differences {
 
 impl Differences {
     /// Returns the differences of pairs; `None` without pairs.
-    pub fn new(pairs: &[Pair<Number>]) -> Option<Self> {
-        let b_minus_a = Distribution::new(pairs.iter().copied().map(b_minus_a).collect())?;
-        let of_a = Distribution::new(pairs.iter().copied().filter_map(of_a).collect());
+    pub fn new(pairs: &[Pair<Ratio>]) -> Option<Self> {
+        let b_minus_a = pairs.iter().copied().map(Ratio::b_minus_a).collect();
+        let b_minus_a = Distribution::new(b_minus_a)?;
+        let of_a = Distribution::new(pairs.iter().copied().filter_map(Ratio::of_a).collect());
         Some(Self { b_minus_a, of_a })
     }
 }
@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn percentiles_are_values() {
         let of = |values: std::ops::RangeInclusive<u64>| {
-            shown(Distribution::new(values.rev().map(Number::from).collect()).unwrap())
+            let values = values.rev().map(|value| Fine::whole(value.into()));
+            shown(Distribution::new(values.collect()).unwrap())
         };
         assert_eq!(of(1..=200), "1 100 180 198 200 100.5");
         assert_eq!(of(7..=7), "7 7 7 7 7 7");
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn differences_have_signs() {
         let pairs = [(10, 8), (10, 10), (0, 7)];
-        let pairs = pairs.map(|(a, b)| Pair { a: Number::whole(a), b: Number::whole(b) });
+        let pairs = pairs.map(|(a, b)| Pair { a: Ratio::whole(a), b: Ratio::whole(b) });
         let differences = Differences::new(&pairs).unwrap();
         assert_eq!(shown(differences.b_minus_a), "-2 0 7 7 7 1.666667");
         assert_eq!(differences.of_a.map(shown).as_deref(), Some("-0.2 -0.2 0 0 0 -0.1"));

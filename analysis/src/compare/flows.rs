@@ -3,11 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use results::Number;
 use serde::Serialize;
 
 use super::First;
-use super::change;
+use super::change::{self, Fine, Ratio};
 use super::distribution::{Differences, Distribution};
 use super::matching::Matching;
 use super::pair::Pair;
@@ -47,10 +46,10 @@ impl Flow {
         Some(end.expect("readers refuse flows that end later"))
     }
 
-    /// Returns the completion time over the ideal completion time, rounded half up to a millionth.
-    pub fn slowdown(&self) -> Option<Number> {
-        let fct = self.fct_ns.filter(|_| self.ideal_ns > 0)?;
-        Some(Number::ratio(fct.into(), self.ideal_ns.into()))
+    /// Returns the completion time over the ideal completion time.
+    pub fn slowdown(&self) -> Option<Ratio> {
+        let part = self.fct_ns.filter(|_| self.ideal_ns > 0)?;
+        Some(Ratio { part, whole: self.ideal_ns })
     }
 }
 
@@ -87,11 +86,15 @@ pub struct FlowsComparison {
     pub flows: Pair<u64>,
     /// Number of flows that both sides have: of equal sender, receiver, size and start.
     pub matched: u64,
-    /// Number of them with equal completion times, or without one on both sides.
+    /// Number of them that completed on both sides.
+    pub completed: u64,
+    /// Number of them that completed on one side only. These are differences.
+    pub completed_on_one_side: u64,
+    /// Number of them that completed on both sides, with equal completion times.
     pub equal_fcts: u64,
     /// Number of them with equal ideal completion times.
     pub equal_ideals: u64,
-    /// Number of them with equal ports; `None` of two runs, and if a side has no ports.
+    /// Number of them without different ports; `None` of two runs, and if no flow has ports on both sides.
     pub equal_ports: Option<u64>,
     /// Number of flows that completed on both sides, and took longer in B.
     pub slower_in_b: u64,
@@ -105,9 +108,13 @@ pub struct FlowsComparison {
     pub slowdown: Option<Differences>,
     /// Flows of one side.
     pub only: Pair<Unmatched>,
-    /// Number of flows of a run that did not complete and are not in the file on the other side, which has lines of
-    /// completed flows only. These are no difference, and not in `only`.
+    /// Number of flows that did not complete.
+    #[serde(serialize_with = "change::counts")]
     pub unfinished: Pair<u64>,
+    /// Number of these that are not in the file on the other side, which has lines of completed flows only. They are no
+    /// difference, and not in `only`.
+    #[serde(serialize_with = "change::counts")]
+    pub without_line: Pair<u64>,
     /// Differences of starts of flows that only one side has, if these flows have equal senders, receivers and sizes; flows
     /// of one pair of hosts and size are taken in the order of their starts.
     pub displaced_ns: Option<Distribution>,
@@ -180,7 +187,7 @@ impl FlowsComparison {
         tolerance: Tolerance,
     ) -> Self {
         let mut matching = Matching::new(flows, tolerance);
-        let unfinished = Pair {
+        let without_line = Pair {
             a: if is_file.b { leave_out_unfinished(&mut matching.only.a, &flows.a) } else { 0 },
             b: if is_file.a { leave_out_unfinished(&mut matching.only.b, &flows.b) } else { 0 },
         };
@@ -191,10 +198,10 @@ impl FlowsComparison {
             let longer = |times: Pair<u64>| of(&times) && !is_equal(times);
             count(&pairs, |pair| completed(pair).is_some_and(longer))
         };
-        let fcts = pairs.iter().filter_map(completed).map(|times| times.map(Number::from));
+        let fcts = pairs.iter().filter_map(completed).map(|times| times.map(Ratio::whole));
         let slowdowns =
             |pair: &Pair<&Flow>| Some(Pair { a: pair.a.slowdown()?, b: pair.b.slowdown()? });
-        let slowdowns: Vec<Pair<Number>> = pairs.iter().filter_map(slowdowns).collect();
+        let slowdowns: Vec<Pair<Ratio>> = pairs.iter().filter_map(slowdowns).collect();
         let starts = pairs.iter().map(|pair| pair.map(|flow| flow.start_ns));
         let starts = starts.collect::<Vec<_>>();
         let unmatched = |side: &[Flow], only: &[usize]| Unmatched {
@@ -206,14 +213,20 @@ impl FlowsComparison {
             b: unmatched(&flows.b, &matching.only.b),
         };
         let are_same = only.a.flows + only.b.flows == 0;
-        let have_ports = |side: &[Flow]| side.iter().all(|flow| flow.ports.is_some());
-        let has_ports = (is_file.a || is_file.b) && have_ports(&flows.a) && have_ports(&flows.b);
+        let ports = |pair: &Pair<&Flow>| Some(Pair { a: pair.a.ports?, b: pair.b.ports? });
+        let has_ports = (is_file.a || is_file.b) && pairs.iter().any(|pair| ports(pair).is_some());
+        let have_equal_ports = |pair: &Pair<&Flow>| ports(pair).is_none_or(|it| it.is_equal());
+        let unfinished = |side: &Vec<Flow>| side.iter().filter(|it| it.fct_ns.is_none()).count();
+        let is_on_one_side =
+            |pair: &Pair<&Flow>| pair.a.fct_ns.is_some() != pair.b.fct_ns.is_some();
         Self {
             flows: flows.as_ref().map(|side| side.len() as u64),
             matched: pairs.len() as u64,
-            equal_fcts: count(&pairs, |pair| are_equal_fcts(pair, tolerance)),
+            completed: count(&pairs, |pair| completed(pair).is_some()),
+            completed_on_one_side: count(&pairs, is_on_one_side),
+            equal_fcts: count(&pairs, |pair| completed(pair).is_some_and(is_equal)),
             equal_ideals: count(&pairs, |pair| is_equal(pair.map(|flow| flow.ideal_ns))),
-            equal_ports: has_ports.then(|| count(&pairs, |pair| pair.a.ports == pair.b.ports)),
+            equal_ports: has_ports.then(|| count(&pairs, have_equal_ports)),
             slower_in_b: longer(|times| times.b > times.a),
             faster_in_b: longer(|times| times.b < times.a),
             start_ns: of_starts(&starts).filter(|it| (it.min, it.max) != Default::default()),
@@ -223,7 +236,8 @@ impl FlowsComparison {
             displaced_ns: matching.displaced(flows).and_then(|starts| of_starts(&starts)),
             sizes: if are_same { Vec::new() } else { SizeClass::all(flows) },
             only,
-            unfinished,
+            unfinished: flows.as_ref().map(|side| unfinished(side) as u64),
+            without_line,
         }
     }
 
@@ -234,9 +248,21 @@ impl FlowsComparison {
 
     /// Returns true if all flows are equal.
     pub fn is_equal(&self) -> bool {
-        let equal = [self.equal_fcts, self.equal_ideals];
-        let mut equal = equal.into_iter().chain(self.equal_ports);
-        self.are_same() && equal.all(|equal| equal == self.matched)
+        self.are_same()
+            && self.completed_on_one_side == 0
+            && self.equal_fcts == self.completed
+            && self.different_ideals() == 0
+            && self.different_ports() == 0
+    }
+
+    /// Returns the number of flows of both sides with different ideal completion times.
+    pub const fn different_ideals(&self) -> u64 {
+        self.matched - self.equal_ideals
+    }
+
+    /// Returns the number of flows of both sides with different ports.
+    pub fn different_ports(&self) -> u64 {
+        self.equal_ports.map_or(0, |equal| self.matched - equal)
     }
 
     /// Returns the first difference.
@@ -292,8 +318,7 @@ fn are_equal_fcts(pair: &Pair<&Flow>, tolerance: Tolerance) -> bool {
 
 /// Returns the differences of starts; `None` without starts.
 fn of_starts(starts: &[Pair<i64>]) -> Option<Distribution> {
-    let difference =
-        |starts: &Pair<i64>| Number((i128::from(starts.b) - i128::from(starts.a)) * Number::ONE.0);
+    let difference = |starts: &Pair<i64>| Fine::whole(i128::from(starts.b) - i128::from(starts.a));
     Distribution::new(starts.iter().map(difference).collect())
 }
 

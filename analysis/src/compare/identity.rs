@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use results::{RunEnd, Summary, count, counted};
 use serde::Serialize;
 
 use super::side::Side;
@@ -18,6 +19,10 @@ pub struct Identity {
     pub seed: Option<u64>,
     /// Version of xoff that wrote the run, with its build; `None` of a simulator's file.
     pub build: Option<Build>,
+    /// Number of flows of a run that did not complete.
+    pub unfinished: Option<u64>,
+    /// Instant at which an interrupt or an error ended the run.
+    pub interrupted_ns: Option<u64>,
 }
 
 impl Identity {
@@ -25,11 +30,15 @@ impl Identity {
     pub fn read(path: &Path, side: &Side) -> Self {
         let path = path.display().to_string();
         let Some(run) = side.run() else { return Self { path, ..Self::default() } };
+        let Summary { flows_total, flows_completed, ended, .. } = run.summary;
+        let is_cut = matches!(ended, RunEnd::Interrupted | RunEnd::Failed);
         Self {
             path,
             choices: origin::choices(&run.folder),
             seed: Some(run.summary.seed),
             build: Some(origin::build(&run.folder)),
+            unfinished: Some(flows_total.saturating_sub(flows_completed)),
+            interrupted_ns: is_cut.then_some(run.summary.emulated_ns),
         }
     }
 
@@ -41,6 +50,11 @@ impl Identity {
             None => "a simulator's file".to_owned(),
             Some(build) => build.to_string(),
         };
-        choices.iter().cloned().chain(seed).chain([build]).collect::<Vec<_>>().join(", ")
+        let until = self.interrupted_ns.map(|ns| format!("interrupted at {} ns", count(ns)));
+        let unfinished = self.unfinished.filter(|flows| *flows > 0);
+        let unfinished = unfinished.map(|flows| format!("{} unfinished", counted(flows, "flow")));
+        let words =
+            choices.iter().cloned().chain(seed).chain([build]).chain(unfinished).chain(until);
+        words.collect::<Vec<_>>().join(", ")
     }
 }

@@ -1,5 +1,6 @@
 //! Flows of both sides that are the same flow.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::flows::Flow;
@@ -21,17 +22,16 @@ impl Matching {
     /// Matches flows of equal sender, receiver, size and start: first those of equal number, which is the source port, then
     /// those that completed, because a file has no others. Starts may differ by the tolerance of time.
     pub fn new(flows: &Pair<Vec<Flow>>, tolerance: Tolerance) -> Self {
-        let mut groups: BTreeMap<Key, Pair<Vec<usize>>> = BTreeMap::new();
-        for (place, flow) in flows.a.iter().enumerate() {
-            groups.entry(key(flow)).or_default().a.push(place);
-        }
-        for (place, flow) in flows.b.iter().enumerate() {
-            groups.entry(key(flow)).or_default().b.push(place);
-        }
         let mut matching = Self { pairs: Vec::new(), only: Pair::default() };
-        let port = |flow: &Flow| flow.ports.map(|[source, _]| source);
+        let Pair { a, b } = matching.pair_numbered(flows);
+        let mut groups: BTreeMap<Key, Pair<Vec<usize>>> = BTreeMap::new();
+        for place in a {
+            groups.entry(key(&flows.a[place])).or_default().a.push(place);
+        }
+        for place in b {
+            groups.entry(key(&flows.b[place])).or_default().b.push(place);
+        }
         for mut rest in groups.into_values() {
-            matching.pair_up(&mut rest, flows, |flow| Some((flow.start_ns, port(flow))));
             matching.pair_up(&mut rest, flows, |flow| flow.fct_ns.map(|_| flow.start_ns));
             matching.pair_up(&mut rest, flows, |flow| Some(flow.start_ns));
             matching.pair_neighbours(&mut rest, flows, tolerance);
@@ -42,6 +42,36 @@ impl Matching {
         matching.only.a.sort_unstable();
         matching.only.b.sort_unstable();
         matching
+    }
+
+    /// Pairs flows of equal keys, starts and source ports, the first ones of several, and returns the others in their order.
+    fn pair_numbered(&mut self, flows: &Pair<Vec<Flow>>) -> Pair<Vec<usize>> {
+        let port = |flow: &Flow| flow.ports.map(|[source, _]| source);
+        let order = flows.as_ref().map(|side| {
+            let keys = side.iter().map(|flow| (key(flow), flow.start_ns, port(flow)));
+            let mut order: Vec<_> = keys.zip(0..).collect();
+            order.sort_unstable();
+            order
+        });
+        let mut rest: Pair<Vec<usize>> = Pair::default();
+        let (mut of_a, mut of_b) = (&order.a[..], &order.b[..]);
+        while let (Some((a, more_a)), Some((b, more_b))) = (of_a.split_first(), of_b.split_first())
+        {
+            let order = a.0.cmp(&b.0);
+            let (a, b) = (a.1, b.1);
+            match order {
+                Ordering::Less => rest.a.push(a),
+                Ordering::Greater => rest.b.push(b),
+                Ordering::Equal => self.pairs.push(Pair { a, b }),
+            }
+            of_a = if order.is_le() { more_a } else { of_a };
+            of_b = if order.is_ge() { more_b } else { of_b };
+        }
+        rest.a.extend(of_a.iter().map(|(_, place)| place));
+        rest.b.extend(of_b.iter().map(|(_, place)| place));
+        rest.a.sort_unstable();
+        rest.b.sort_unstable();
+        rest
     }
 
     /// Takes flows with equal keys out of `rest`. Of several flows with one key the first ones belong together.

@@ -57,7 +57,9 @@ pub fn verdict(comparison: &Comparison) -> String {
         let all = parts.len() == Part::ALL.len();
         let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
         let what = if all { "everything" } else { &*names.join(", ") };
-        return format!("equal{up_to}: {what} that A and B both have");
+        let unfinished = comparison.flows.as_ref().and_then(FlowsComparison::unfinished);
+        let unfinished = unfinished.map(|text| format!("; {text}")).unwrap_or_default();
+        return format!("equal{up_to}: {what} that A and B both have{unfinished}");
     }
     let flows = comparison.flows.as_ref().filter(|flows| !flows.are_same());
     let flows = flows.map(|flows| {
@@ -75,9 +77,16 @@ pub fn verdict(comparison: &Comparison) -> String {
     });
     let parts = || {
         let tables = comparison.tables.iter().filter(|table| table.first.is_some()).count();
+        let of_flows = |of: fn(&FlowsComparison) -> u64| comparison.flows.as_ref().map_or(0, of);
+        let flows = [
+            (of_flows(FlowsComparison::different_ideals), "ideal FCT of"),
+            (of_flows(FlowsComparison::different_ports), "ports of"),
+        ];
+        let flows = flows.into_iter().filter(|(count, _)| *count > 0);
+        let flows = flows.map(|(count, what)| format!("{what} {}", counted(count, "flow")));
         let counts = [(tables, "table"), (comparison.summary.len(), "metric")];
         let differ = counts.into_iter().filter(|(count, _)| *count > 0);
-        differ.map(|(count, noun)| counted(count as u64, noun)).collect()
+        flows.chain(differ.map(|(count, noun)| counted(count as u64, noun))).collect()
     };
     let why: Vec<String> = flows.into_iter().chain(alone).chain(from).collect();
     let why = if why.is_empty() { parts() } else { why };
@@ -93,6 +102,8 @@ impl Comparison {
         let Pair { a, b } = self.sides.as_ref().map(|side| side.build.as_ref());
         if let (Some(a), Some(b)) = (a, b)
             && a != b
+            && a.version.is_some()
+            && b.version.is_some()
         {
             lines.push("The builds of xoff differ.".to_owned());
         }
@@ -277,6 +288,9 @@ impl FirstRow {
         };
         if let Some((flow, label)) = &self.flow {
             text = format!("{text} (flow {flow}, label {label})");
+        } else if !self.about.is_empty() {
+            let about = self.about.iter().map(|(name, value)| format!("{name} {value}"));
+            text = format!("{text} ({})", about.collect::<Vec<_>>().join(", "));
         }
         if let Some(at) = self.at_ns {
             text = format!("{text} at {}", time(at));

@@ -1,6 +1,6 @@
-//! One side of a comparison: the folder of a run, or an `fct.txt` with a `pfc.txt` beside it.
+//! One side of a comparison: the folder of a run, or a simulator's `fct.txt` and `pfc.txt`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use emulation::hpcc_options::hpcc_nodes;
@@ -24,8 +24,16 @@ use crate::report;
 pub enum Side {
     /// A run.
     Run(Box<Run>),
-    /// An `fct.txt`.
-    File(PathBuf),
+    /// Files of a simulator.
+    Files(Files),
+}
+
+/// Files of a simulator.
+pub struct Files {
+    /// The `fct.txt`; `None` if the side has pauses only.
+    flows: Option<PathBuf>,
+    /// The `pfc.txt`, which may be missing.
+    pauses: PathBuf,
 }
 
 /// A run.
@@ -37,19 +45,19 @@ pub struct Run {
 }
 
 impl Side {
-    /// Opens the folder of a run, an `fct.txt`, or a simulator's folder with one.
+    /// Opens the folder of a run, an `fct.txt`, a `pfc.txt`, or a simulator's folder with one.
     pub fn open(path: &Path) -> Result<Self, CompareError> {
         let found = std::fs::metadata(path)
             .map_err(|source| CompareError::Absent { path: path.to_owned(), source })?;
         if !found.is_dir() {
-            return Ok(Self::File(path.to_owned()));
+            return Ok(Self::Files(Files::new(path)));
         }
         if sweeps::is_sweep(path) {
             return Err(CompareError::OnlyRuns(path.to_owned()));
         }
-        let file = path.join(FCT_FILE);
-        if file.exists() && !path.join(Summary::FILE).exists() {
-            return Ok(Self::File(file));
+        let is_run = path.join(Summary::FILE).exists();
+        if let Some(files) = if is_run { None } else { Files::find(path)? } {
+            return Ok(Self::Files(files));
         }
         let summary = report::summary(path)?;
         Ok(Self::Run(Box::new(Run { folder: path.to_owned(), summary })))
@@ -59,7 +67,7 @@ impl Side {
     pub const fn run(&self) -> Option<&Run> {
         match self {
             Self::Run(run) => Some(run),
-            Self::File(_) => None,
+            Self::Files(_) => None,
         }
     }
 
@@ -67,7 +75,7 @@ impl Side {
     pub const fn file_of_flows(&self) -> &'static str {
         match self {
             Self::Run(_) => FlowRow::FILE,
-            Self::File(_) => FCT_FILE,
+            Self::Files(_) => FCT_FILE,
         }
     }
 
@@ -81,22 +89,15 @@ impl Side {
         self.arrivals().exists()
     }
 
-    /// Returns the path of pauses as they arrived: `pfc.txt` in the folder, or beside `fct.txt` and called like it.
+    /// Returns the path of pauses as they arrived.
     fn arrivals(&self) -> PathBuf {
         match self {
             Self::Run(run) => run.folder.join(PFC_FILE),
-            Self::File(path) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let [fct, pfc] = [FCT_FILE, PFC_FILE].map(|file| file.trim_end_matches(".txt"));
-                match name.rsplit_once(fct) {
-                    Some((before, after)) => path.with_file_name(format!("{before}{pfc}{after}")),
-                    None => path.with_file_name(PFC_FILE),
-                }
-            }
+            Self::Files(files) => files.pauses.clone(),
         }
     }
 
-    /// Reads the flows in the order of their starts. `None` if a run has no table of flows. `numbering` is the run's, if
+    /// Reads the flows in the order of their starts. `None` if the side has no flows. `numbering` is the run's, if
     /// one of the sides is a file.
     pub fn flows(
         &self,
@@ -106,15 +107,20 @@ impl Side {
         let mut flows = match self {
             Self::Run(run) if !table_path(&run.folder, FlowRow::FILE).exists() => return Ok(None),
             Self::Run(run) => run.flows(numbering, names)?,
-            Self::File(path) => {
-                let node = |id| numbering.map_or_else(|| unnamed(id), |it| it.name(id));
+            Self::Files(Files { flows: None, .. }) => return Ok(None),
+            Self::Files(Files { flows: Some(path), .. }) => {
+                let mut numbers = BTreeMap::new();
+                let mut node = |id| {
+                    let name = || numbering.map_or_else(|| unnamed(id), |it| it.name(id));
+                    *numbers.entry(id).or_insert_with(|| names.number(&name()))
+                };
                 let offset = offset(numbering);
                 let flow = |line: results::FctLine| Flow {
                     number: line.line,
                     label: None,
                     ports: line.ports,
-                    from: names.number(&node(line.source)),
-                    to: names.number(&node(line.destination)),
+                    from: node(line.source),
+                    to: node(line.destination),
                     bytes: line.bytes.0,
                     start_ns: instant(line.start, offset),
                     fct_ns: Some(line.fct.0),
@@ -174,6 +180,43 @@ impl Side {
     }
 }
 
+impl Files {
+    /// Names the files by one of them. `7_out_pfc.txt` belongs to `7_out_fct.txt`.
+    fn new(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(PFC_FILE) {
+            return Self { flows: None, pauses: path.to_owned() };
+        }
+        let [fct, pfc] = [FCT_FILE, PFC_FILE].map(|file| file.trim_end_matches(".txt"));
+        let pauses = match name.rsplit_once(fct) {
+            Some((before, after)) => path.with_file_name(format!("{before}{pfc}{after}")),
+            None => path.with_file_name(PFC_FILE),
+        };
+        Self { flows: Some(path.to_owned()), pauses }
+    }
+
+    /// Finds the files in a folder: `fct.txt`, or a file like `7_out_fct.txt`; without either the same of `pfc.txt`.
+    fn find(folder: &Path) -> Result<Option<Self>, CompareError> {
+        for file in [FCT_FILE, PFC_FILE] {
+            let plain = folder.join(file);
+            if plain.exists() {
+                return Ok(Some(Self::new(&plain)));
+            }
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let mut names: Vec<String> =
+                names.filter(|name| name.ends_with(&format!("_{file}"))).collect();
+            names.sort_unstable();
+            match &names[..] {
+                [] => {}
+                [name] => return Ok(Some(Self::new(&folder.join(name)))),
+                _ => return Err(CompareError::Several(folder.to_owned(), names)),
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Run {
     fn flows(
         &self,
@@ -213,20 +256,22 @@ impl Run {
             flow.ports = flow.ports.map(|[_, destination]| [port, destination]);
         }
         let path = self.folder.join(FCT_FILE);
-        if let Some(numbering) = numbering
-            && path.exists()
-        {
-            // The simulator's ideal times are in this file only (`results.hpcc.standalone_headers`).
-            let key = |line: results::FctLine| {
+        if let Some(numbering) = numbering.filter(|_| path.exists()) {
+            let mut lines: BTreeMap<_, VecDeque<results::FctLine>> = BTreeMap::new();
+            for line in read_fct(&path)? {
                 let [from, to] = [line.source, line.destination].map(|id| numbering.name(id));
-                let key =
-                    (names.number(&from), names.number(&to), line.ports.map(|ports| ports[0]));
-                (key, line.standalone.0)
-            };
-            let standalone: BTreeMap<_, u64> = read_fct(&path)?.into_iter().map(key).collect();
+                let start_ns = instant(line.start, offset(Some(numbering)));
+                let (from, to) = (names.number(&from), names.number(&to));
+                let key = (from, to, line.bytes.0, start_ns, Some(line.fct.0));
+                lines.entry(key).or_default().push_back(line);
+            }
+            // Only this file has the ports of a dialect (`host.ns3.ports`) and the simulator's ideal times
+            // (`results.hpcc.standalone_headers`).
             for flow in &mut flows {
-                let key = (flow.from, flow.to, flow.ports.map(|ports| ports[0]));
-                flow.ideal_ns = standalone.get(&key).copied().unwrap_or(flow.ideal_ns);
+                let key = (flow.from, flow.to, flow.bytes, flow.start_ns, flow.fct_ns);
+                let line = lines.get_mut(&key).and_then(VecDeque::pop_front);
+                flow.ports = line.and_then(|line| line.ports);
+                flow.ideal_ns = line.map_or(flow.ideal_ns, |line| line.standalone.0);
             }
         }
         Ok(flows)

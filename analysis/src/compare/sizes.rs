@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use results::{Number, count};
 use serde::Serialize;
 
-use super::change::{self, Change};
+use super::change::{self, Change, Ratio};
 use super::flows::Flow;
 use super::pair::Pair;
 
@@ -90,7 +90,7 @@ impl SizeClass {
             side.iter().filter_map(|flow| flow.fct_ns).map(Number::from).collect()
         };
         let slowdowns = |side: &Vec<&Flow>| -> Vec<Number> {
-            side.iter().filter_map(|flow| flow.slowdown()).collect()
+            side.iter().filter_map(|flow| flow.slowdown()).map(Ratio::number).collect()
         };
         let completed = sides.as_ref().map(fcts);
         Self {

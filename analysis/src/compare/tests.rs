@@ -22,6 +22,12 @@ time_offset = \"2s\"
 destination_ports = { one = 200 }
 ";
 
+const NO_MANIFEST: &str = "builds of xoff: A and B have no manifest.json";
+/// Fields that every manifest has.
+const MANIFEST: &str = r#"{"tool": "xoff", "version": "0.2.0", "git_commit": null, "build_id": null, "ebpf_object": null,
+"kernel": "6", "arch": "x86_64", "host": "vm", "processor": "x", "seed": 0, "datapath": "memory", "hook": null,
+"clock": "virtual", "tables": "csv", "command": []}"#;
+
 /// Folders of runs and files of a simulator.
 struct Folders(TempDir);
 
@@ -70,7 +76,7 @@ impl Folders {
     }
 }
 
-use results::{Number, SCENARIO_FILE, Summary};
+use results::{Number, RunEnd, SCENARIO_FILE, Summary};
 
 /// Options with a tolerance and parts.
 fn options(tolerance: &[&str], parts: &[Part]) -> Options {
@@ -97,13 +103,26 @@ fn equal_runs_are_equal() {
     let comparison = folders.compare("a", "b");
     assert!(comparison.equal && comparison.first.is_none(), "{comparison:#?}");
     let flows = comparison.flows.as_ref().unwrap();
-    assert_eq!((flows.matched, flows.equal_fcts, flows.equal_ports), (2, 2, None));
+    assert_eq!((flows.matched, flows.equal_fcts, flows.equal_ports), (2, 1, None));
+    assert_eq!((flows.completed, flows.completed_on_one_side), (1, 0));
     assert_eq!(shown(flows.fct_ns.map(|it| it.b_minus_a).as_ref()), "0 0 0 0 0 0");
     let text = comparison.to_string();
-    assert!(text.starts_with("equal: everything that A and B both have\nA: "), "{text}");
+    let verdict = "equal: everything that A and B both have; 1 flow unfinished in A, 1 in B\nA: ";
+    assert!(text.starts_with(verdict), "{text}");
     let side = "/a, seed 0, without manifest.json, so of an unknown build of xoff\n";
     assert!(text.contains(side) && !text.contains("Differences are"), "{text}");
-    assert_eq!(comparison.not_compared, Vec::<String>::new());
+    assert_eq!(comparison.not_compared, ["builds of xoff: A and B have no manifest.json"]);
+    folders.write("a/manifest.json", MANIFEST);
+    let text = folders.compare("a", "b").to_string();
+    assert!(text.contains("\n  builds of xoff: B has no manifest.json\n"), "{text}");
+    assert!(!text.contains("The builds of xoff differ"), "{text}");
+    folders.write("b/manifest.json", MANIFEST.replace("0.2.0", "0.2.1"));
+    let text = folders.compare("a", "b").to_string();
+    assert!(text.contains("\nThe builds of xoff differ.\n"), "{text}");
+    fs::remove_file(folders.path(&format!("b/{SCENARIO_FILE}"))).unwrap();
+    let comparison = folders.compare("a", "b");
+    let note = "keys of the scenarios: B has no scenario.resolved.toml";
+    assert_eq!((comparison.scenario.len(), &*comparison.not_compared), (0, &[note.to_owned()][..]));
 }
 
 #[test]
@@ -160,11 +179,12 @@ fn tables_have_their_first_row_that_differs() {
     assert_eq!((drops.rows, &*drops.only.b), (Pair { a: 2, b: 3 }, &["more".to_owned()][..]));
     let first = drops.first.as_ref().unwrap();
     assert_eq!(first.at_ns, Some(18));
-    assert_eq!(first.describe(3), "drops.csv line 3 at 18 ns: time_ns 20 | 18 (-2), node s0 | s1");
+    let text = "drops.csv line 3, only in B at 18 ns: time_ns 18, node s1, bytes 60";
+    assert_eq!(first.describe(3), text);
     let first = table("distributions").first.as_ref().unwrap();
     let text = "distributions.csv line 2, only in B: measure port-headroom, value 7";
     assert_eq!((first.at_ns, &*first.describe(3)), (None, text));
-    assert_eq!(comparison.not_compared, ["rates.csv: only B has it"]);
+    assert_eq!(comparison.not_compared, ["rates.csv: only B has it", NO_MANIFEST]);
     let place = comparison.first.map(|first| (first.at_ns, first.place));
     assert_eq!(place, Some((18, "drops.csv line 3".to_owned())));
 }
@@ -211,7 +231,7 @@ fn input_that_cannot_be_compared_is_named() {
             "sweep",
             "sweep is the folder of a sweep: `xoff compare A B` compares two sweeps, a report two runs",
         ),
-        ("empty", "empty holds no results: "),
+        ("empty", "empty holds no results: cannot read its summary.json: No such file"),
         ("cut.txt", "cut.txt line 1: the file ends within this line: it was cut"),
         (
             "a/flows.csv",
@@ -260,6 +280,45 @@ fn input_that_cannot_be_compared_is_named() {
     assert!(folders.refused("a", "fct.txt").contains(SCENARIO_FILE));
 }
 
+/// Samples of the shared pool and of headroom at one instant are not subtracted from each other.
+#[test]
+fn rows_of_different_queues_are_matched_by_their_keys() {
+    let folders = Folders::new();
+    for (name, rows) in [
+        ("a", "9,s0,buffer,,,50\n10,s0,shared,,,854816\n10,s0,ingress,1,3,70\n11,s0,shared,,,7\n"),
+        (
+            "b",
+            "9,s0,buffer,,,50\n10,s0,headroom,,,4232\n10,s0,shared,,,854816\n10,s0,ingress,1,3,71\n",
+        ),
+    ] {
+        folders.run(name, "");
+        let rows = format!("time_ns,node,kind,port,priority,bytes\n{rows}");
+        folders.write(&format!("{name}/queues.csv"), rows);
+    }
+    let queues = || {
+        let tables = folders.compare("a", "b").tables;
+        let queues = tables.into_iter().find(|table| table.table == "queues").unwrap();
+        (queues.rows, queues.first.map(|first| first.describe(9)).unwrap_or_default())
+    };
+    let only = "queues.csv line 3, only in B at 10 ns: time_ns 10, node s0, kind headroom, port , \
+                priority , bytes 4232";
+    assert_eq!(queues(), (Pair { a: 4, b: 4 }, only.to_owned()));
+    // A number of the same queue differs, in another line.
+    let rows = "10,s0,ingress,1,3,71\n10,s0,shared,,,854816\n";
+    let header = "time_ns,node,kind,port,priority,bytes\n9,s0,buffer,,,50\n";
+    folders.write("b/queues.csv", format!("{header}{rows}"));
+    let text = "queues.csv line 4 and queues.csv line 3 (node s0, kind ingress, port 1, priority 3) at 10 ns: bytes 70 | 71 (+1)";
+    assert_eq!(queues(), (Pair { a: 4, b: 3 }, text.to_owned()));
+    // The order alone differs: nothing is subtracted.
+    folders.write("b/queues.csv", format!("{header}{}", rows.replace("71", "70")));
+    let text = "queues.csv line 3 at 10 ns: kind shared | ingress, port  | 1, priority  | 3, bytes 854816 | 70";
+    assert_eq!(queues().1, text);
+    // Samples of two instants.
+    folders.write("b/queues.csv", format!("{header}12,s0,shared,,,854810\n"));
+    let text = "queues.csv line 3 at 10 ns: time_ns 10 | 12 (+2), bytes 854816 | 854810";
+    assert_eq!(queues().1, text);
+}
+
 /// A table whose columns were renamed has no values to compare, but its rows count.
 #[test]
 fn tables_without_a_common_column_are_not_compared() {
@@ -271,7 +330,7 @@ fn tables_without_a_common_column_are_not_compared() {
     let note = "links: A and B have no column in common";
     let comparison = folders.compare("a", "b");
     assert!(comparison.equal, "{comparison}");
-    assert_eq!(comparison.not_compared, [note]);
+    assert_eq!(comparison.not_compared, [note, NO_MANIFEST]);
     assert!(!comparison.to_string().contains("links,"), "{comparison}");
     folders.write("b/links.csv", "link\nh0->s0\nh1->s0\n");
     let comparison = folders.compare("a", "b");
@@ -279,7 +338,7 @@ fn tables_without_a_common_column_are_not_compared() {
     assert_eq!((table.columns, table.rows), (0, Pair { a: 1, b: 2 }));
     let first = table.first.as_ref().map(|first| first.describe(3));
     assert_eq!(first.as_deref(), Some("links.csv line 3, only in B"));
-    assert!(!comparison.equal && comparison.not_compared == [note], "{comparison}");
+    assert!(!comparison.equal && comparison.not_compared == [note, NO_MANIFEST], "{comparison}");
 }
 
 #[test]
@@ -315,7 +374,7 @@ fn json_has_all_keys_that_differ() {
     folders.write(&format!("b/{SCENARIO_FILE}"), SCENARIO.to_owned() + more);
     let comparison = folders.compare("a", "b");
     let text = comparison.to_string();
-    assert!(text.contains("switch.*") && text.contains("3 keys"), "{text}");
+    assert!(text.contains("switch.ecn.*") && text.contains("3 keys"), "{text}");
     let json = serde_json::to_value(&comparison).unwrap();
     let rows = ["kmax", "kmin", "mark"].into_iter().zip(["9kB", "5kB", "dequeue"]);
     let rows: Vec<_> = rows
@@ -334,7 +393,7 @@ fn flows_of_one_run_alone_are_a_difference() {
     let comparison = folders.compare("a", "b");
     assert!(!comparison.equal);
     assert_eq!(comparison.verdict, "different: only A has flows");
-    assert_eq!(comparison.not_compared, ["flows.csv: only A has it"]);
+    assert_eq!(comparison.not_compared, ["flows.csv: only A has it", NO_MANIFEST]);
     fs::remove_file(a.join("flows.csv")).unwrap();
     assert!(folders.compare("a", "b").equal);
 }

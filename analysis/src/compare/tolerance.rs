@@ -140,7 +140,12 @@ impl Tolerance {
 pub fn allowance(text: &str) -> Result<Allowance, Refusal> {
     const HELP: &str = "write a time such as `1us`, or a percentage below 100 such as `0.5%`";
     if let Some(percent) = text.strip_suffix('%') {
-        let number = decimal(percent.trim_end()).filter(|number| number.0 < 100 * Number::ONE.0);
+        let number = decimal(percent.trim_end());
+        if number.is_some_and(|number| number.0 >= 100 * Number::ONE.0) {
+            let title =
+                "100 % of A's number or more would accept any smaller number of B, even none";
+            return Err(Refusal::new(title, HELP));
+        }
         let number = number.filter(|number| number.0 % 100 == 0);
         let refused = || Refusal::new("it is not a percentage with at most four decimals", HELP);
         return number.map(|number| Allowance::Part(Number(number.0 / 100))).ok_or_else(refused);
@@ -220,7 +225,8 @@ mod tests {
             ("7", "unit"),
             ("1kB", "time"),
             ("-1%", "not a percentage"),
-            ("100%", "not a percentage"),
+            ("100%", "would accept any smaller number of B"),
+            ("1000.5%", "would accept any smaller number of B"),
             ("0.00001%", "not a percentage"),
             ("%", "not a percentage"),
             ("1.%", ""),

@@ -99,7 +99,9 @@ fn folded(rows: &[Vec<String>]) -> Vec<Vec<String>> {
         let tables = key.match_indices('.').map(|(end, _)| &key[..=end]);
         let mut counts = tables.map(|table| (table, alike(&rows[at..], table)));
         let outermost = counts.find(|(_, count)| *count >= FOLDED);
-        if let Some((table, count)) = outermost {
+        // All these keys may be in a table of that table.
+        let deepest = outermost.and_then(|(_, all)| counts.take_while(|it| it.1 == all).last());
+        if let Some((table, count)) = deepest.or(outermost) {
             let value = |it: &String| if it == NONE { it.clone() } else { format!("{count} keys") };
             let values = rows[at][1..].iter().map(value);
             shown.push([format!("{table}*")].into_iter().chain(values).collect());
@@ -197,6 +199,12 @@ mod tests {
                 ["host.x.d", "-", "1"],
             ]
         );
+        // The row names the deepest table that has all these keys.
+        let deep = ["", "[host.transport.timely]\na = 1\nb = 2\nc = 3"];
+        assert_eq!(rows(&deep), [["host.transport.timely.*", "-", "3 keys"]]);
+        let wide =
+            ["", "[host.transport]\nwindow = 1\n[host.transport.timely]\na = 1\nb = 2\nc = 3"];
+        assert_eq!(rows(&wide), [["host.transport.*", "-", "4 keys"]]);
         // Runs with the table differ in a key of it.
         let other = dcqcn.replace("a = 1", "a = 9");
         let three = rows(&[dcqcn, &other, dctcp]);

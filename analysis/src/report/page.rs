@@ -61,8 +61,10 @@ pub fn report(runs: &[Run], sweeps: &[Sweep], comparison: Option<&Comparison>) -
         page.section(&format!("Sweep {}", sweep.name));
         page.sweep(sweep, &format!("sweep{number}"));
     }
-    let names: Vec<&str> =
-        runs.iter().map(|run| &*run.name).chain(sweeps.iter().map(|sweep| &*sweep.name)).collect();
+    let files = comparison.iter().flat_map(|it| [&it.sides.a, &it.sides.b]);
+    let files = files.filter(|side| side.build.is_none()).map(|side| &*side.path);
+    let names = runs.iter().map(|run| &*run.name).chain(sweeps.iter().map(|sweep| &*sweep.name));
+    let names: Vec<&str> = names.chain(files).collect();
     // The name of a sweep's run has commas.
     let has_commas = names.iter().any(|name| name.contains(','));
     page.finish(&names.join(if has_commas { "; " } else { ", " }))

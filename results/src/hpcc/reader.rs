@@ -187,13 +187,23 @@ fn lines<const N: usize>(
             })
         };
         let Ok(text) = str::from_utf8(&bytes) else { return row("it is not text") };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let Ok(words) = <[&str; N]>::try_from(&*words) else {
+        // Some editors mark text as UTF-8 at its beginning.
+        let text = text.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(text);
+        if text.is_empty() {
+            break;
+        }
+        let (mut words, mut found) = ([""; N], 0);
+        for word in text.split_ascii_whitespace() {
+            if let Some(place) = words.get_mut(found) {
+                *place = word;
+            }
+            found += 1;
+        }
+        if found != N {
             let columns = DOCUMENTATION[file].2.iter().map(|key| key.name);
             let columns = columns.collect::<Vec<_>>().join(" ");
-            let found = words.len();
             return row(&format!("fields: {found}, expected: {N} ({columns})"));
-        };
+        }
         if !text.ends_with('\n') {
             return row("the file ends within this line: it was cut");
         }
@@ -233,7 +243,12 @@ mod tests {
         let text = "0b000101 0b012c01 10001 200 1000000 2000010000 135001 90000\n";
         assert_eq!(fct(text), Ok(vec![expected]));
         let text = "1 300 10001 200 1000000 2000010000 135001 90000\r\n";
-        assert_eq!(fct(text), Ok(vec![FctLine { ports: None, ..expected }]));
+        let by_id = Ok(vec![FctLine { ports: None, ..expected }]);
+        assert_eq!(fct(text), by_id);
+        // A byte order mark begins the file, and no other line.
+        assert_eq!(fct(format!("\u{feff}{text}")), by_id);
+        assert_eq!(fct("\u{feff}"), Ok(Vec::new()));
+        assert!(fct(format!("{text}\u{feff}{text}")).unwrap_err().starts_with("fct line 2: "));
     }
 
     #[test]

@@ -139,6 +139,15 @@ fn a_run_equals_its_own_files_for_a_simulators_users_up_to_a_digit() {
     assert!(close.stdout.starts_with("equal up to 1 ns: everything"), "{}", close.stdout);
     compare(&folder, "a", "mix/fct.txt", &["--tolerance", "999ps"]).assert_code(1);
     compare(&folder, "a", "mix/fct.txt", &["--only", "pauses"]).assert_code(0);
+    compare(&folder, "a", "mix/pfc.txt", &["--only", "pauses"]).assert_code(0);
+
+    // In the report of the run.
+    let report = ["report", "a", "mix/fct.txt", "--compare", "--only", "flows"];
+    finish(xoff(report).current_dir(folder.path("."))).assert_code(0);
+    let html = fs::read_to_string(folder.path("report.html")).expect("a report");
+    let verdict = answer["flows"]["first"]["at_ns"].as_u64().expect("an instant");
+    let verdict = format!("<b>different: from {} ns on", results::count(verdict));
+    assert!(html.contains(&verdict) && html.contains("a, mix/fct.txt"), "{verdict}");
     compare(&folder, "a", "mix/fct.txt", &["--only", "metrics"])
         .assert_refused(&["--only metrics leaves nothing to compare"]);
 
@@ -159,6 +168,8 @@ fn sides_that_cannot_be_compared_are_refused() {
     run(&folder, "a", &["--format", "hpcc"]);
     let fct = fs::read_to_string(folder.path("a/fct.txt")).expect("it is written");
     folder.write("cut.txt", &fct[..fct.len() - 3]);
+    let pfc = fs::read_to_string(folder.path("a/pfc.txt")).expect("it is written");
+    folder.write("arrivals.txt", &pfc);
     finish(std::process::Command::new("mkfifo").arg(folder.path("pipe"))).assert_code(0);
     fs::create_dir_all(folder.path("sweep/runs")).expect("a folder can be made");
     folder.write("sweep/summary.csv", "metric,mean\n");
@@ -168,10 +179,31 @@ fn sides_that_cannot_be_compared_are_refused() {
         ("sweep/runs", &["holds no results"]),
         ("cut.txt", &["cut.txt line ", "it was cut"]),
         ("pipe", &["pipe is not a table: it is a pipe", "save its text as a file"]),
-        ("a/pfc.txt", &["pfc.txt line 1: fields: 5, expected: 8 (sip dip"]),
+        ("arrivals.txt", &["arrivals.txt line 1: fields: 5, expected: 8 (sip dip"]),
     ] {
         compare(&folder, "a", side, &[]).assert_refused(words);
         compare(&folder, side, "a", &[]).assert_refused(words);
+    }
+}
+
+/// Output that nobody reads changes no exit code, and output that cannot be written is an error.
+#[test]
+fn the_exit_code_is_of_the_comparison_unless_its_text_is_lost() {
+    let folder = ScenarioFolder::new();
+    run(&folder, "a", &[]);
+    run(&folder, "b", &["--set", "switch.threshold.alpha=1/4"]);
+    let xoff = xoff(["compare"]).get_program().to_owned();
+    for (sides, output, code) in [
+        ("a a", ">&-", 0),
+        ("a b", ">&-", 1),
+        ("a a", "| true; exit ${PIPESTATUS[0]}", 0),
+        ("a b", "| true; exit ${PIPESTATUS[0]}", 1),
+        ("a a", ">/dev/full", 2),
+        ("a b", ">/dev/full", 2),
+    ] {
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", &format!("\"$0\" compare {sides} {output}")]).arg(&xoff);
+        finish(shell.current_dir(folder.path("."))).assert_code(code);
     }
 }
 

@@ -26,12 +26,12 @@ impl FlowsComparison {
         }
         let lines = self.strangers(sides).into_iter().chain(end).collect();
         let mut sections = vec![Section { title, lines, ..Section::default() }];
-        sections.push(by_size("Completion times of all flows by size, ns", &self.sizes, true));
-        sections.push(by_size("Slowdowns of all flows by size", &self.sizes, false));
         if self.matched > 0 {
             let title = format!("Flows that are in both: {matched}");
             sections.push(Section { title, ..self.pairs() });
         }
+        sections.push(by_size("Completion times of all flows by size, ns", &self.sizes, true));
+        sections.push(by_size("Slowdowns of all flows by size", &self.sizes, false));
         for (side, only) in [("A", &self.only.a), ("B", &self.only.b)] {
             sections.extend(only.section(side));
         }
@@ -61,18 +61,27 @@ impl FlowsComparison {
     }
 
     fn unfinished_lines(&self) -> impl Iterator<Item = String> + use<> {
-        let Pair { a, b } = self.unfinished;
-        let unfinished = [("A", "B", a), ("B", "A", b)].into_iter().filter(|it| it.2 > 0);
-        unfinished.map(|(side, file, flows)| {
+        let unfinished = self.unfinished().map(|text| format!("{text}."));
+        let Pair { a, b } = self.without_line;
+        let lines = [("A", "B", a), ("B", "A", b)].into_iter().filter(|it| it.2 > 0);
+        let lines = lines.map(|(side, file, flows)| {
             format!("Not completed in {side}, no line in {file}: {}.", counted(flows, "flow"))
-        })
+        });
+        unfinished.into_iter().chain(lines)
+    }
+
+    /// Returns the numbers of flows that did not complete; `None` if all did.
+    pub(super) fn unfinished(&self) -> Option<String> {
+        let Pair { a, b } = self.unfinished;
+        (a + b > 0).then(|| format!("{} unfinished in A, {} in B", counted(a, "flow"), count(b)))
     }
 
     /// Returns the differences of flows that are in both.
     fn pairs(&self) -> Section {
-        let equal = |equal: u64| {
-            let share = Number::ratio(equal.into(), self.matched.into());
-            vec![count(equal), format!("{} %", grouped(Number(share.0 * 100)))]
+        let equal = |equal: u64, all: u64| {
+            let share = (all > 0).then(|| Number::ratio(equal.into(), all.into()));
+            let share = share.map(|it| format!("{} %", grouped(Number(it.0 * 100))));
+            vec![count(equal), share.unwrap_or_else(|| numbers::NONE.to_owned())]
         };
         let of = |distribution: Option<&Distribution>, write: fn(Number) -> String| {
             let texts = distribution.map(|it| it.numbers().map(write).to_vec());
@@ -89,24 +98,29 @@ impl FlowsComparison {
             [vec![name.to_owned()]].into_iter().chain(parts).flatten().collect::<Vec<_>>()
         };
         let mut rows = vec![
-            row("FCT, ns", [equal(self.equal_fcts), absolute(&self.fct_ns)]),
+            row("FCT, ns", [equal(self.equal_fcts, self.completed), absolute(&self.fct_ns)]),
             row("FCT, % of A", [none(2), relative(&self.fct_ns)]),
             row("slowdown", [none(2), absolute(&self.slowdown)]),
             row("slowdown, % of A", [none(2), relative(&self.slowdown)]),
-            row("ideal FCT", [equal(self.equal_ideals), none(6)]),
+            row("ideal FCT", [equal(self.equal_ideals, self.matched), none(6)]),
         ];
         if let Some(starts) = &self.start_ns {
             rows.insert(0, row("start, ns", [none(2), of(Some(starts), difference)]));
         }
         if let Some(ports) = self.equal_ports {
-            rows.push(row("ports", [equal(ports), none(6)]));
+            rows.push(row("ports", [equal(ports, self.matched), none(6)]));
         }
         let header = [&["B - A", "equal", "share"][..], &Distribution::NAMES].concat();
         let slower = (self.slower_in_b + self.faster_in_b > 0).then(|| {
             let [slower, faster] = [self.slower_in_b, self.faster_in_b].map(count);
             format!("Flows that take longer in B: {slower}; in A: {faster}.")
         });
-        Section::new("", &header, rows).with(slower)
+        let is_part = self.completed > 0 && self.completed < self.matched;
+        let some = is_part.then(|| {
+            let completed = count(self.completed);
+            format!("Completion times and slowdowns are of the {completed} that completed on both sides.")
+        });
+        Section::new("", &header, rows).with(some).with(slower)
     }
 }
 

@@ -27,8 +27,14 @@ fn differences_of_flows_have_signs() {
     assert_eq!(shown_of(&flows.fct_ns), ["-10 0 5 5 5 -1.666667", "-0.01 0 0.01 0.01 0.01 0"]);
     assert_eq!(shown_of(&flows.slowdown)[0], "-0.04 0 0.02 0.02 0.02 -0.006667");
     let text = comparison.to_string();
-    let row = "  FCT, ns               1   25 %    -10    0     +5     +5     +5  -1.666667\n";
-    assert!(text.contains(row), "{text}");
+    for words in [
+        "  FCT, ns               1  33.3333 %    -10    0     +5     +5     +5  -1.666667\n",
+        "  Completion times and slowdowns are of the 3 that completed on both sides.\n",
+        "  1 flow unfinished in A, 0 in B.\n",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    assert_eq!((flows.unfinished, flows.completed_on_one_side), (Pair { a: 1, b: 0 }, 1));
     // The other side first: all signs change.
     let back = folders.compare("b", "a").flows.unwrap();
     assert_eq!(shown_of(&back.fct_ns)[0], "-5 0 10 10 10 1.666667");
@@ -54,6 +60,43 @@ fn the_first_flow_is_the_first_whose_end_differs() {
     );
 }
 
+/// Runs of which no flow completed have no equal completion times, and say so.
+#[test]
+fn unfinished_flows_are_no_equal_flows() {
+    let folders = Folders::new();
+    let summary = Summary {
+        ended: RunEnd::Interrupted,
+        emulated_ns: 1234,
+        flows_total: 2,
+        ..Summary::default()
+    };
+    for name in ["a", "b"] {
+        folders.run(name, "0,one,h0,h2,1000,0,,250\n1,one,h1,h2,1000,7,,250\n");
+        folders.write(&format!("{name}/summary.json"), summary.to_json());
+    }
+    let comparison = folders.compare("a", "b");
+    let flows = comparison.flows.as_ref().unwrap();
+    assert_eq!((flows.equal_fcts, flows.completed, flows.fct_ns), (0, 0, None));
+    let folder = format!("{}/", folders.path("").display()).replace("//", "/");
+    let text = comparison.to_string().replace(&folder, "");
+    for words in [
+        "equal: everything that A and B both have; 2 flows unfinished in A, 2 in B\n",
+        "B: b, seed 0, without manifest.json, so of an unknown build of xoff, 2 flows unfinished, interrupted at 1,234 ns\n",
+        "  FCT, ns               0      -    -",
+        "  2 flows unfinished in A, 2 in B.\n",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    // One flow completed in B: an infinite tolerance of time does not make it equal.
+    folders.run("b", "0,one,h0,h2,1000,0,,250\n1,one,h1,h2,1000,7,300,250\n");
+    let wide = folders.compare_with("a", "b", &options(&["1000s", "99%"], &[Part::Flows]));
+    assert!(!wide.equal, "{wide}");
+    assert_eq!(
+        wide.sides.as_ref().map(|side| side.interrupted_ns),
+        Pair { a: Some(1234), b: None }
+    );
+}
+
 /// Flow 0 of A and flow 0 of B have nothing in common but their number, hosts and size.
 #[test]
 fn flows_of_other_starts_are_other_flows() {
@@ -74,6 +117,9 @@ fn flows_of_other_starts_are_other_flows() {
     assert_eq!((first.at_ns, first.what), (10, flows::What::Existence));
     let text = comparison.to_string();
     assert!(text.contains("\nFlows only in B: the first of 13\n"), "{text}");
+    // The differences of the flow of both sides come before the distributions.
+    let place = |title: &str| text.find(title).unwrap_or_else(|| panic!("{title}: {text}"));
+    assert!(place("\nFlows that are in both: 1\n") < place("\nCompletion times of all flows"));
     let verdict =
         "different: the flows are not the same (0 only in A, 13 only in B), from 10 ns on\n";
     assert!(text.starts_with(verdict), "{text}");

@@ -91,6 +91,59 @@ fn ideal_times_of_a_run_are_those_of_its_own_file() {
     assert!(folders.compare("run", "mix/fct.txt").equal);
 }
 
+/// A dialect numbers ports by hosts, or its file has node ids.
+#[test]
+fn ports_and_ideal_times_of_a_run_are_those_of_its_own_file() {
+    let folders = Folders::new();
+    let flows = "0,one,h0,h2,1000,10,500,400\n1,one,h1,h2,1000,10,500,400\n2,one,h0,h2,9,90,,400\n";
+    folders.run("run", flows);
+    for lines in [
+        "0b000001 0b000201 10000 100 1000 2000000010 500 123\n0b000101 0b000201 10000 101 1000 2000000010 500 124\n",
+        "0 2 10000 100 1000 2000000010 500 123\n1 2 10000 101 1000 2000000010 500 124\n",
+    ] {
+        folders.write("run/fct.txt", lines);
+        folders.write("mix/fct.txt", lines);
+        let comparison = folders.compare("run", "mix/fct.txt");
+        assert!(comparison.equal, "{comparison}");
+        let ports = comparison.flows.unwrap().equal_ports;
+        assert_eq!(ports, lines.starts_with("0b").then_some(2));
+        folders.write("mix/fct.txt", lines.replace(" 124\n", " 125\n"));
+        let comparison = folders.compare("run", "mix/fct.txt");
+        assert_eq!(comparison.verdict, "different: ideal FCT of 1 flow");
+    }
+    let lines = "0b000001 0b000201 10000 100 1000 2000000010 500 400\n0b000101 0b000201 10000 101 1000 2000000010 500 400\n";
+    folders.write("run/fct.txt", lines);
+    folders.write("mix/fct.txt", lines.replace(" 101 ", " 100 "));
+    assert_eq!(folders.compare("run", "mix/fct.txt").verdict, "different: ports of 1 flow");
+}
+
+/// A folder of ConWeave's simulator names its files by the number of the run.
+#[test]
+fn files_are_found_in_their_folder() {
+    let folders = Folders::new();
+    folders.run("run", "0,one,h0,h2,1000,10,500,400\n");
+    folders.write("run/pfc.txt", "2000000060 0 0 1 1\n");
+    folders.write("output/7/7_out_fct.txt", "0 2 10000 100 1000 2000000010 500 400\n");
+    folders.write("output/7/7_out_pfc.txt", "2000000060 0 0 1 1\n");
+    let comparison = folders.compare("run", "output/7");
+    assert!(comparison.equal && comparison.pauses.is_some(), "{comparison}");
+    folders.write("output/7/8_out_fct.txt", "");
+    assert_eq!(
+        folders.refused("run", "output/7"),
+        "output/7 has 7_out_fct.txt, 8_out_fct.txt: name one of these files"
+    );
+
+    // Pauses alone.
+    folders.write("pauses/pfc.txt", "2000000061 0 0 1 1\n");
+    let only = options(&["1ns"], &[Part::Pauses]);
+    for side in ["pauses", "pauses/pfc.txt"] {
+        assert!(folders.compare_with("run", side, &only).equal);
+        let comparison = folders.compare(side, "run");
+        assert!(comparison.verdict.starts_with("different: only B has flows"), "{comparison}");
+        assert_eq!(comparison.pauses.unwrap().first.map(|first| first.at_ns), Some(60));
+    }
+}
+
 /// A simulator writes a line for each completed flow, and no line for a flow under way.
 #[test]
 fn flows_that_did_not_complete_have_no_line() {
@@ -109,25 +162,25 @@ fn flows_that_did_not_complete_have_no_line() {
         let comparison = folders.compare("run", file);
         let flows = comparison.flows.as_ref().unwrap();
         assert!(comparison.equal && flows.first.is_none(), "{file}: {comparison}");
-        assert_eq!((flows.matched, flows.unfinished), (1, Pair { a: 2, b: 0 }));
+        assert_eq!((flows.matched, flows.without_line), (1, Pair { a: 2, b: 0 }));
         let text = comparison.to_string();
         assert!(text.contains("\n  Not completed in A, no line in B: 2 flows.\n"), "{text}");
         let comparison = folders.compare(file, "run");
         assert!(comparison.equal, "{file}: {comparison}");
-        assert_eq!(comparison.flows.unwrap().unfinished, Pair { a: 0, b: 2 });
+        assert_eq!(comparison.flows.unwrap().without_line, Pair { a: 0, b: 2 });
     }
 
     // A line of such a flow is a difference, as is a flow without a line that completed.
     folders.write("mix/fct.txt", line("10001 100", 10) + &line("10002 100", 90));
     let comparison = folders.compare("run", "mix/fct.txt");
     let flows = comparison.flows.as_ref().unwrap();
-    assert_eq!((flows.matched, flows.equal_fcts, flows.unfinished.a), (2, 1, 1));
+    assert_eq!((flows.matched, flows.equal_fcts, flows.without_line.a), (2, 1, 1));
     let first = flows.first.as_ref().unwrap().to_string();
     assert!(first.ends_with("not completed in A, FCT 500 ns in B") && !comparison.equal, "{first}");
     folders.write("mix/fct.txt", "");
     let comparison = folders.compare("run", "mix/fct.txt");
     let flows = comparison.flows.as_ref().unwrap();
-    assert_eq!((flows.only.a.flows, flows.unfinished.a), (1, 2));
+    assert_eq!((flows.only.a.flows, flows.without_line.a), (1, 2));
     assert!(!comparison.equal, "{comparison}");
 
     // Of two runs each has a row for every flow.
@@ -143,7 +196,7 @@ fn files_of_no_completed_flow_are_equal() {
     let comparison = folders.compare("run", "run/fct.txt");
     assert!(comparison.equal, "{comparison}");
     let text = comparison.to_string();
-    let part = "Flows: 1 in A, 0 in B, 0 in both\n  Not completed in A, no line in B: 1 flow.\n";
+    let part = "Flows: 1 in A, 0 in B, 0 in both\n  1 flow unfinished in A, 0 in B.\n  Not completed in A, no line in B: 1 flow.\n";
     assert!(text.contains(part), "{text}");
     folders.write("mix/fct.txt", "0 2 10000 200 1000 2000000010 500 400\n");
     let flows = folders.compare("run", "mix/fct.txt").flows.unwrap();
