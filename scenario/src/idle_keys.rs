@@ -27,7 +27,7 @@ impl PartialEq for IdleKeys {
 impl Eq for IdleKeys {}
 
 impl IdleKeys {
-    /// Those that the file of a scenario sets.
+    /// Finds such keys in the file of a scenario.
     pub fn new(scenario: &Scenario, document: &Document<'_>) -> Self {
         let ecn = scenario.switch.ecn.as_ref();
         let draws = scenario.numbers != Numbers::Seed;
