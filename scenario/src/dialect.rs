@@ -179,14 +179,12 @@ impl Scenario {
             let time = simulated.map(|arithmetic| arithmetic.transmission(shortest, wire.rate));
             wire.delay == Picos::ZERO && time == Some(Nanos(0))
         };
-        match self.fabric.wires().iter().any(takes_none) {
-            false => Ok(()),
-            true => {
-                let title = format!("frames of {shortest} B that take no time on a link");
-                let help = "give all links a delay, or write order = \"insertion\"";
-                Err(document.error("frames.time", &title, help))
-            }
+        if !self.fabric.wires().iter().any(takes_none) {
+            return Ok(());
         }
+        let title = format!("frames of {shortest} B that take no time on a link");
+        let help = "give all links a delay, or write order = \"insertion\"";
+        Err(document.error("frames.time", &title, help))
     }
 
     /// Checks that all packets have the simulator's next hops.
