@@ -20,6 +20,7 @@ mod crate_metadata;
 mod demo;
 mod dist;
 mod ebpf;
+mod figures;
 mod fuzz;
 mod kselftest;
 mod ladder;
@@ -102,6 +103,8 @@ enum Task {
     },
     /// Count the instructions of a packet-hop in memory, and check them against a bound (installs valgrind)
     Cost,
+    /// Repeat the papers' figures whose numbers ship, with the binary that is handed out, and compare
+    Figures,
     /// Make an HTML book of the documents, and check its links (builds mdBook)
     Book,
     /// Run the checks that a change must pass besides its tests: format, lints, docs, the eBPF object
@@ -136,6 +139,7 @@ fn main() -> ExitCode {
         Task::Soak(options) => soak::run(&options),
         Task::Oracle { action } => oracle::run(action),
         Task::Cost => cost::run(),
+        Task::Figures => figures::run(),
         Task::Book => book::run(),
         Task::Ci => checks::run_all(),
         Task::Mutants(options) => mutants::run(&options),

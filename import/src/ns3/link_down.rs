@@ -84,8 +84,9 @@ impl Translation {
     /// Writes down the link that goes down: of parallel ones the last, which is the one that the simulator knows.
     fn fail_link(&mut self, topology: &Topology, [from, to]: [u32; 2], at: Nanos) {
         let joins = |ends: [u32; 2]| ends == [from, to] || ends == [to, from];
-        let links = topology.links.iter().filter(|link| joins([link.a, link.b]));
-        let [wire, _] = links.last().map(|link| topology.wire_names(link)).expect("one joins them");
+        let mut links = topology.links.iter().filter(|link| joins([link.a, link.b]));
+        let [wire, _] =
+            links.next_back().map(|link| topology.wire_names(link)).expect("one joins them");
         self.link_failure =
             Some((wire.replacen("->", "-", 1), Nanos(at.0.saturating_sub(self.time_offset.0))));
         let hpcc = matches!(self.transport.control, Control::Hpcc(_));

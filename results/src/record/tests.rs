@@ -98,7 +98,6 @@ fn run(folder: Option<&Path>) -> RunReport {
         let fct = (flow != 17).then_some(Nanos(1_000 + u64::from(flow * 7 % 30) * 100));
         let (label, src, dst, priority) = ("incast", "h1", "h0", 3);
         let (bytes, start, ideal) = (Bytes(1_000), Nanos(0), Nanos(500));
-        let (retransmitted_packets, cnps) = (0, 1);
         record
             .add(&FlowRow {
                 flow,
@@ -112,8 +111,8 @@ fn run(folder: Option<&Path>) -> RunReport {
                 start,
                 fct,
                 ideal,
-                retransmitted_packets,
-                cnps,
+                retransmitted_packets: 0,
+                cnps: 1,
                 long_lived: false,
                 path: String::new(),
                 congested: None,

@@ -48,36 +48,7 @@ fn a_figure_is_run_once_and_compared() {
     assert!(html.contains("<h2>Sweep fig14</h2>"), "{html}");
 }
 
-/// A change that moves results shows here: `--write-check` and the document are to follow.
-fn repeats_the_numbers_that_ship(paper: &str) {
-    let folder = ScenarioFolder::new();
-    let out = folder.path("out");
-    finish(&mut xoff(["reproduce", paper, "--check", "--out", &out])).assert_code(0);
-}
-
-#[test]
-#[ignore = "long"]
-fn every_figure_of_dsh_repeats_the_numbers_that_ship() {
-    repeats_the_numbers_that_ship("dsh");
-}
-
-#[test]
-#[ignore = "long"]
-fn every_figure_of_bfc_repeats_the_numbers_that_ship() {
-    repeats_the_numbers_that_ship("bfc");
-}
-
-#[test]
-#[ignore = "long"]
-fn every_figure_of_spfc_repeats_the_numbers_that_ship() {
-    repeats_the_numbers_that_ship("spfc");
-}
-
-#[test]
-fn every_figure_of_bshare_repeats_the_numbers_that_ship() {
-    repeats_the_numbers_that_ship("bshare");
-}
-
+/// `cargo xtask figures` repeats the figures of all papers.
 #[test]
 fn a_run_repeats_the_numbers_that_ship() {
     let folder = ScenarioFolder::new();

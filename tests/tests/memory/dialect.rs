@@ -173,7 +173,8 @@ fn explanations_of_imported_runs_name_what_held_a_flow() {
         let scenario = imported(name, folder.path(), &["results.explain=true"]);
         let results = results(&scenario, folder.path(), "1", true);
         let explainer = Explainer::read(&results).unwrap_or_else(|error| panic!("{error}"));
-        let parts = (0..scenario.flow_stream().count() as u32).map(|flow| {
+        let flows = (0..).zip(scenario.flow_stream()).map(|(flow, _)| flow);
+        let parts = flows.map(|flow| {
             let explanation = explainer.flow(flow).unwrap_or_else(|error| panic!("{error}"));
             let sum: u64 = explanation.parts.iter().map(|part| part.ps).sum();
             assert_eq!(explanation.own_ps + sum, explanation.time_ps, "{explanation:?}");

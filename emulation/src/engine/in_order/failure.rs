@@ -113,8 +113,8 @@ impl InOrder {
 
     /// Counters of faults that act where frames arrive, by the fault's index and the wire.
     pub fn tallies(&self) -> impl Iterator<Item = (u32, u32, FaultTally)> {
-        let drawn = self.draws.iter().flat_map(|draws| draws.tallies());
-        drawn.chain(self.failure.iter().flat_map(|failure| failure.tallies()))
+        let drawn = self.draws.iter().flat_map(super::draws::Draws::tallies);
+        drawn.chain(self.failure.iter().flat_map(Failure::tallies))
     }
 
     /// Notes the queue pair that a host has created.

@@ -65,7 +65,7 @@ fn wire(scenario: &Scenario, name: &str) -> WireId {
 }
 
 /// Runs window after window up to the end of events or an instant. Returns the engine and all notes.
-fn notes<'a>(scenario: &'a Scenario, until: Picos) -> (Engine<'a, MemoryWires>, Vec<Entry>) {
+fn notes(scenario: &Scenario, until: Picos) -> (Engine<'_, MemoryWires>, Vec<Entry>) {
     let mut engine = engine(scenario);
     let (mut entries, mut all) = (Vec::new(), Vec::new());
     while let Some(mut window) = engine.next_window().expect("nothing is written") {
