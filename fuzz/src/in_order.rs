@@ -19,7 +19,8 @@ const FLOW: usize = 7;
 /// More flows take longer, and show nothing else.
 const MAX_FLOWS: usize = 24;
 const HOSTS: u8 = 4;
-const CONTROLS: [&str; 5] = ["none", "dcqcn", "hpcc", "timely", "dctcp"];
+const CONTROLS: [&str; 7] =
+    ["none", "dcqcn", "hpcc", "timely", "dctcp", "powertcp", "theta-powertcp"];
 const RATES: [&str; 4] = ["10Gbps", "25Gbps", "100Gbps", "400Gbps"];
 
 /// A run of each congestion control under each dialect.

@@ -23,7 +23,7 @@ mod receiver;
 mod settings;
 pub mod time;
 
-pub use congestion::hpcc::Hop;
+pub use congestion::hpcc::{Hop, has_stamp};
 pub use host::{Host, HostLink, Reaction};
 pub use queue_pair::Flow;
 pub use settings::{Control, List, Paths, Ports, Settings, Wake, WindowRate};

@@ -5,6 +5,7 @@
 
 mod keys;
 
+use host_agent::ns3::{Control, has_stamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -126,12 +127,25 @@ impl Scenario {
         }
     }
 
-    /// Returns false if no result depends on `seed`: random numbers and the hash of ECMP are a simulator's, and all flows
-    /// are listed.
+    /// Returns a warning about a link whose rate the simulator's telemetry cannot name.
+    pub(super) fn warning_of_stamps(&self) -> Option<String> {
+        let control = self.host.ns3.as_ref()?.control;
+        let is_stamped = matches!(control, Control::Hpcc | Control::PowerTcp);
+        let wires = self.fabric.wires().iter().filter(|_| is_stamped);
+        let rate = wires.map(|wire| wire.rate).find(|rate| !has_stamp(*rate))?;
+        Some(format!(
+            "the simulator's telemetry has no number for {rate} and says 25 Gbit/s, so senders compute with that: give links 25, \
+             50, 100, 200 or 400 Gbit/s if that is not meant"
+        ))
+    }
+
+    /// Returns false if no result depends on `seed`: random numbers and the hash of ECMP are a simulator's, all flows are
+    /// listed, and there are no faults.
     pub fn depends_on_seed(&self) -> bool {
         let is_drawn = |source: &Source| !matches!(source, Source::Listed(_));
         self.numbers != Numbers::Mrg32k3a
             || self.switch.ecmp != Ecmp::Murmur3
+            || !self.faults.is_empty()
             || self.sources.iter().any(is_drawn)
     }
 

@@ -10,7 +10,7 @@ use workload::{Flow, FlowStream};
 
 use crate::document::Document;
 use crate::report::ScenarioError;
-use crate::{Ecmp, Fault, Numbers, Order, PauseLasts, Scenario};
+use crate::{Dialect, Ecmp, Fault, Numbers, Order, PauseLasts, Scenario};
 
 /// A link that goes down for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,7 @@ impl Scenario {
         let follows_hpcc = self.switch.ecmp == Ecmp::Murmur3
             && self.switch.pause_lasts == PauseLasts::UntilResume
             && self.numbers != Numbers::Mrg32k3aOfSwitches
+            && self.dialect != Some(Dialect::Ns3Datacenter)
             && self.host.ns3.as_ref().is_some_and(|hosts| hosts.list == List::Cleared);
         if !follows_hpcc {
             let help = "only HPCC's simulator takes a link down: write dialect = \"hpcc-ns3\", or leave the link out of the \

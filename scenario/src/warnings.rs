@@ -11,7 +11,8 @@ impl Scenario {
     /// Returns warnings about settings that are probably mistakes, each a sentence without a full
     /// stop.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.warning_of_failure().into_iter().collect();
+        let of_simulators = self.warning_of_failure().into_iter().chain(self.warning_of_stamps());
+        let mut warnings: Vec<String> = of_simulators.collect();
         let pairs = self.transports.with_sources(&self.sources);
         for (source, transport) in pairs.filter(|_| self.host.ns3.is_none()) {
             let control = transport.congestion_control();

@@ -34,6 +34,8 @@ pub struct Plan {
     pub sweep: Sweep,
     /// Runs in the order of their indices.
     pub runs: Vec<Run>,
+    /// True if the results of a run depend on its seed.
+    pub depends_on_seed: bool,
 }
 
 impl Sweep {
@@ -95,10 +97,12 @@ impl Plan {
         let mut runs: Vec<Run> = Vec::with_capacity(sweep.run_count());
         let mut by_id: BTreeMap<RunId, usize> = BTreeMap::new();
         let mut unmatched: Vec<usize> = (0..sweep.patterns().len()).collect();
+        let mut depends_on_seed = false;
         for cell in 0..sweep.run_count() / sweep.seeds.len() {
             let choices = sweep.choices(cell);
             // The validity of a seed does not depend on the cell, so one scenario is checked for all its seeds.
             let mut scenario = sweep.scenario(&choices, sweep.seeds[0])?;
+            depends_on_seed |= scenario.depends_on_seed();
             let names = metric_names(&scenario);
             unmatched.retain(|&number| {
                 let pattern = &sweep.patterns()[number].text;
@@ -117,7 +121,7 @@ impl Plan {
         if let Some(&number) = unmatched.first() {
             return Err(sweep.unknown_metric(&sweep.patterns()[number], &runs[0]));
         }
-        Ok(Self { sweep, runs })
+        Ok(Self { sweep, runs, depends_on_seed })
     }
 
     /// Returns the format of the tables, which all runs share.
@@ -171,7 +175,7 @@ mod tests {
 
     #[test]
     fn runs_are_counted_numbered_and_described() {
-        let Plan { sweep, runs } = plan();
+        let Plan { sweep, runs, .. } = plan();
         assert_eq!((sweep.run_count(), runs.len()), (6, 6));
         let described: Vec<String> =
             runs.iter().map(|run| sweep.describe(&run.choices, run.seed)).collect();

@@ -10,7 +10,7 @@ mod own;
 use std::ops::Add;
 
 use fabric_core::drop_reason::DropReason;
-use scenario::{Fault, FrameClass, Lateness, Numbers, Outage, Scenario, Selection, Span};
+use scenario::{Fault, FrameClass, Lateness, Numbers, Order, Outage, Scenario, Selection, Span};
 use units::Picos;
 use workload::random::mix;
 
@@ -164,7 +164,7 @@ impl Faults {
     /// The scenario's faults on a wire; `None` if it has no faults.
     pub fn on_wire(scenario: &Scenario, name: &str, wire: u32, timing: Timing) -> Option<Self> {
         // Losses by ns-3's numbers are drawn where frames arrive, and there a link that has failed loses frames.
-        let fails = scenario.link_failure().is_some();
+        let fails = scenario.order == Order::Insertion;
         let elsewhere = |fault: &Fault| match fault {
             Fault::Loss { .. } => scenario.numbers != Numbers::Seed,
             Fault::Down { .. } => fails,

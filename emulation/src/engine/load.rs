@@ -1,7 +1,7 @@
 //! Load of a fabric's parts in frames per window, and the decision to wake other threads.
 
 use scenario::Scenario;
-use units::Picos;
+use units::{Nanos, Picos};
 
 use super::MAX_WINDOW;
 use crate::wire_timing::PortTime;
@@ -79,12 +79,13 @@ impl Load {
     }
 }
 
-/// The least time in which a node can affect another: the shortest frame crosses the shortest wire.
+/// The least time in which a node can affect another: the shortest frame crosses the shortest wire. At least a nanosecond:
+/// only events in the order of insertion, which one part runs, can reach a node at once.
 pub fn lookahead(scenario: &Scenario) -> Picos {
     let length = scenario.frames.lengths().shortest();
     let (wires, time) = (scenario.fabric().wires().iter(), PortTime::new(scenario));
     let shortest = wires.map(|wire| wire.delay + time.serialise(wire.rate, length)).min();
-    shortest.unwrap_or(MAX_WINDOW).min(MAX_WINDOW)
+    shortest.unwrap_or(MAX_WINDOW).clamp(Picos::from_nanos(Nanos(1)), MAX_WINDOW)
 }
 
 /// The frames that arrive in a window while all wires are busy with as many ACKs as full packets.

@@ -37,7 +37,7 @@ pub enum WireEnd {
     Receiver,
 }
 
-/// Key of a record: its beginning, wire, kind, the end of the wire, and its index.
+/// Key of a record: its beginning, wire, whether it is a frame, a flow or a drop, the end of the wire, and its index.
 type Key = (Picos, u32, LoggedKind, WireEnd, u32);
 
 /// Records of all parts in a window.
@@ -61,16 +61,29 @@ impl Gathered {
         }
         self.keys.clear();
         self.keys.extend((0..).zip(&self.records).map(|(place, Logged { record, end })| {
-            (record.started, record.wire, record.kind, *end, place)
+            (record.started, record.wire, rank(record.kind), *end, place)
         }));
         self.keys.sort_unstable();
     }
 
-    /// The records ordered by beginning and wire. No two frames begin at one instant on one wire. At one instant
-    /// the nodes at both ends of a wire may drop packets; each has logged its own drops in order. So the order does
-    /// not depend on the partition, nor on which node runs first.
+    /// The records ordered by beginning and wire. Frames that begin at one instant on one wire, because they take no time
+    /// there, are in the order of their sender. At one instant the nodes at both ends of a wire may drop packets; each has
+    /// logged its own drops in order. So the order does not depend on the partition, nor on which node runs first.
     pub fn in_order(&self) -> impl Iterator<Item = &WireLogRecord> {
         self.keys.iter().map(|&(.., place)| &self.records[place as usize].record)
+    }
+}
+
+/// A kind for all frames, which keep the order of their sender.
+const fn rank(kind: LoggedKind) -> LoggedKind {
+    match kind {
+        LoggedKind::Data
+        | LoggedKind::Ack
+        | LoggedKind::Nak
+        | LoggedKind::Cnp
+        | LoggedKind::HopControl
+        | LoggedKind::Other => LoggedKind::Data,
+        LoggedKind::Flow | LoggedKind::Dropped => kind,
     }
 }
 

@@ -168,6 +168,10 @@ fn the_dialect_of_ns3_datacenter_chooses_its_keys_and_leaves_those_of_the_file()
 #[test]
 fn rules_of_ns3_datacenter_that_cannot_be_are_errors_at_their_lines() {
     for (more, title) in [
+        (
+            "[[faults]]\nkind = \"down\"\nwire = \"h0-s0\"\nat = \"1us\"\nreroute = true\n",
+            "a link that goes down",
+        ),
         ("[switch]\npause_lasts = \"5us\"\n", "PFC on SONiC's pools with other rules"),
         (
             "[switch]\nthreshold = { kind = \"static\", xoff = \"20kB\", xon = \"10kB\" }\n",
@@ -308,6 +312,19 @@ fn keys_without_an_effect_under_the_dialect_are_reported() {
 }
 
 #[test]
+fn rates_that_telemetry_cannot_name_are_reported() {
+    let text = format!("{DIALECT}{SMALL}[host.ns3]\ncontrol = \"hpcc\"\n");
+    let warnings = |rate: &str| {
+        let change = format!("topology.host_link.rate={rate}");
+        let scenario = Scenario::parse(&text, Path::new("run.toml"), &[change]);
+        scenario.unwrap_or_else(|error| panic!("{error}")).warnings()
+    };
+    assert_eq!(warnings("100Gbps"), [""; 0]);
+    let reported = warnings("40Gbps");
+    assert!(reported.len() == 1 && reported[0].contains("no number for 40"), "{reported:?}");
+}
+
+#[test]
 fn listed_flows_under_the_dialect_do_not_depend_on_the_seed() {
     let text = format!("{DIALECT}{SMALL}");
     let depends = |change: &str| {
@@ -318,6 +335,7 @@ fn listed_flows_under_the_dialect_do_not_depend_on_the_seed() {
     for change in [
         "numbers=seed",
         "switch.ecmp=five-tuple",
+        "faults=[{ kind = \"delay\", delay = \"1us\", jitter = \"1us\" }]",
         "flows=[{ kind = \"permutation\", bytes = \"1kB\" }]",
     ] {
         assert!(depends(change), "{change}");

@@ -211,7 +211,7 @@ fn write_tables(arguments: &Arguments) -> Result<Exit, CommandError> {
 
 fn load(arguments: &Arguments) -> Result<Plan, CommandError> {
     let plan = Plan::new(Sweep::load(&arguments.file, &arguments.options())?)?;
-    if plan.sweep.seeds.len() > 1 && !plan.sweep.run(0)?.1.depends_on_seed() {
+    if plan.sweep.seeds.len() > 1 && !plan.depends_on_seed {
         terminal::warn(
             "`seeds` change nothing: random numbers are a simulator's, and the flows are listed; one seed is enough",
         );

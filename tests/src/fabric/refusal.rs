@@ -111,6 +111,6 @@ pub fn a_queue_without_headroom_pauses(run: Runner) {
 /// With the quanta that `xoff validate` requires nothing is lost, with one quantum nearly everything.
 pub fn a_pause_is_renewed_in_time(run: Runner) {
     run(STAR, &["switch.pause_quanta=37"]).assert_lossless();
-    let run = run(STAR, &["switch.pause_quanta=1"]);
+    let run = run(STAR, &["switch.pause_quanta=1", "duration=500us"]);
     assert!(run.summary.drops.policy > 1000, "{:?}", run.summary.drops);
 }

@@ -16,6 +16,11 @@ pub(super) const QUEUE_UNIT: u64 = 80;
 /// Rates that a stamp can name, in Gbit/s. Another one goes as the first.
 const RATES: [u64; 5] = [25, 50, 100, 200, 400];
 
+/// Returns true if a stamp can name a rate.
+pub fn has_stamp(rate: BitsPerSecond) -> bool {
+    RATES.iter().any(|gigabits| gigabits * 1_000_000_000 == rate.0)
+}
+
 /// Telemetry of a hop: 64 bits as in the simulator's `IntHop`.
 ///
 /// ```text
