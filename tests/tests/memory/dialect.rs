@@ -197,7 +197,7 @@ fn a_lone_flow_takes_its_ideal_time() {
     let text = "duration = \"10ms\"\ndialect = \"hpcc-ns3\"\n[topology]\nkind = \"leaf-spine\"
 leaves = 2\nspines = 1\nhosts_per_leaf = 1\nhost_link = { rate = \"100Gbps\", delay = \"1us\" }
 fabric_link = { rate = \"400Gbps\", delay = \"1us\" }
-[host]\nack_interval = 1\n[frames]\ndata_headers = \"48B\"\nack = \"60B\"
+[switch]\nwire_overhead = \"0B\"\n[host]\nack_interval = 1\n[frames]\ndata_headers = \"48B\"\nack = \"60B\"
 [[flows]]\nkind = \"one\"\nsrc = \"h0\"\ndst = \"h1\"\nbytes = \"1B\"\n";
     let ideal_of = |time: &str, payload: u32, bytes: u32| {
         let (size, payload) =

@@ -15,7 +15,7 @@ use tests::fabric::drawn::{
     Drawn, Headroom, PLAIN, Rendering, Shape, scenarios, whole_nanoseconds,
 };
 use tests::fabric::pause_obedience::assert_obeyed;
-use tests::fabric::{CAPTURE_ALL, Run, explain, in_memory, in_memory_on, link_priorities};
+use tests::fabric::{CAPTURE_ALL, Run, Runner, explain, in_memory, in_memory_on, link_priorities};
 use tests::generated;
 
 const CASES: u32 = 60;
@@ -160,15 +160,26 @@ fn explanations_add_up_to_the_picosecond() {
     assert!(paused.get() * 4 >= generated::count(CASES), "{paused:?}");
 }
 
-#[test]
-#[ignore = "long"]
-fn threads_change_nothing() {
+/// Asserts that runs on other numbers of threads are as on one.
+fn assert_threads_change_nothing(others: &[Runner]) {
     check(&scenarios(), |drawn| {
         let alone = drawn.run(in_memory, PLAIN, &OBSERVED);
-        for run in [in_memory_on::<2>, in_memory_on::<3>, in_memory_on::<7>] {
-            drawn.run(run, PLAIN, &OBSERVED).assert_same_as(&alone);
+        for run in others {
+            drawn.run(*run, PLAIN, &OBSERVED).assert_same_as(&alone);
         }
     });
+}
+
+#[test]
+#[ignore = "long"]
+fn two_or_three_threads_change_nothing() {
+    assert_threads_change_nothing(&[in_memory_on::<2>, in_memory_on::<3>]);
+}
+
+#[test]
+#[ignore = "long"]
+fn seven_threads_change_nothing() {
+    assert_threads_change_nothing(&[in_memory_on::<7>]);
 }
 
 /// If a byte takes 1 to 4 ns, every instant of a run is a whole number of nanoseconds, so that nothing is rounded: all

@@ -16,7 +16,7 @@ use scenario::{Scenario, ScenarioError};
 use tests::any_scenario::scenarios;
 use tests::generated;
 
-const CASES: u32 = 4000;
+const CASES: u32 = 5000;
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/proptest-regressions/limits.txt");
 
 /// Progress of a scenario.
