@@ -68,8 +68,12 @@ pub fn pools<T: Tables>(tables: &T) -> Option<&PoolsLine> {
 fn threshold_with<T>(at: &Ingress<'_, T>, pools: &PoolsLine, more: u64) -> u64 {
     let used = at.switch.buffered_bytes() - at.switch.headroom_bytes.load() + more;
     let left = pools.ingress_bytes.load().saturating_sub(used);
+    if left > u64::from(u32::MAX) {
+        // The pool wraps: no queue reaches any share of it.
+        return u64::MAX;
+    }
     let numerator = u64::from(at.port.alpha_numerator.load());
-    left.saturating_mul(numerator) / u64::from(at.port.alpha_denominator.load()).max(1)
+    left * numerator / u64::from(at.port.alpha_denominator.load()).max(1)
 }
 
 /// True if a packet fits the egress pool, and its egress queue.
@@ -77,7 +81,8 @@ fn threshold_with<T>(at: &Ingress<'_, T>, pools: &PoolsLine, more: u64) -> u64 {
 fn fits_egress<T>(packet: &Arriving<'_, T>, pools: &PoolsLine) -> bool {
     let left = pools.egress_bytes.load().saturating_sub(pools.egress_used.load());
     let of_queue = packet.egress.bytes.load() + packet.length;
-    packet.length <= left && of_queue <= left.saturating_mul(pools.egress_alpha.load())
+    // At most the largest buffer times 2^32 - 1, which is a u64.
+    packet.length <= left && of_queue <= left * pools.egress_alpha.load()
 }
 
 impl Scheme for SonicPools {
