@@ -82,6 +82,9 @@ schemes! { kinds
     SchemeKind in "scheme"
 }
 
+/// First of the schemes that run in memory only: it and those after it belong to simulators.
+const FIRST_IN_MEMORY: SchemeKind = SchemeKind::ServicePools;
+
 managements! { kinds
     /// The [buffer management](crate::lossy) of a switch's lossy priorities.
     LossyKind in "lossy"
@@ -175,7 +178,10 @@ impl Policy {
     /// Returns the scheme.
     #[inline(always)]
     pub const fn scheme(self) -> SchemeKind {
-        SchemeKind::from_number(self.scheme)
+        let is_memory_only = self.scheme >= FIRST_IN_MEMORY as u32;
+        // No eBPF program selects them, and so none has their code.
+        let number = if cfg!(target_arch = "bpf") && is_memory_only { 0 } else { self.scheme };
+        SchemeKind::from_number(number)
     }
 
     /// Returns the buffer management of lossy priorities.
