@@ -42,7 +42,7 @@ impl PortTime {
         self.of_bytes(rate, self.on_the_wire(length))
     }
 
-    /// Time of so many bytes on the wire.
+    /// Time for which `bytes` bytes on the wire occupy a port.
     fn of_bytes(self, rate: BitsPerSecond, bytes: u64) -> Picos {
         match self.simulated {
             Some(arithmetic) => Picos::from_nanos(arithmetic.transmission(bytes, rate)),

@@ -1,7 +1,7 @@
 //! A link that goes down while HPCC's simulator runs (`LINK_DOWN`): a fault of kind "down" under its rules.
 //!
-//! From that instant on routes avoid the link. Base values of pairs stay, but for the least rate in the completion time of a
-//! flow alone. Written from the simulator's source; no run of it has been compared.
+//! From that instant on, routes avoid the link. Base round-trip times and windows do not change; the standalone completion
+//! time of a flow uses the lowest link rate of its new path. Written from the simulator's source; no run of it has been compared.
 
 use host_agent::ns3::List;
 use topology::{HostId, WireId};

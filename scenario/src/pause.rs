@@ -187,7 +187,7 @@ const ENDLESS: Picos = Picos(1 << 62);
 const _: () = assert!(ENDLESS.0 / 64 > crate::MAX_DURATION.0);
 
 impl PauseLasts {
-    /// Returns the time after which each pause ends by an event of its own; `None` if quanta or a RESUME end it.
+    /// Returns the time after which a timer event ends each pause; `None` if quanta or a RESUME end it.
     pub const fn own_end(self) -> Option<Picos> {
         match self {
             Self::Time(time) => Some(time),

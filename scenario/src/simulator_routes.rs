@@ -269,8 +269,8 @@ fn node_ids(scenario: &Scenario) -> Vec<u32> {
     }
 }
 
-/// The links of each node in the order in which the simulator visits its neighbours. Of parallel links it knows the
-/// last. A link that is down is no way.
+/// The links of each node in the order in which the simulator visits its neighbours. Of parallel links it uses the
+/// last. Links that are down are left out.
 fn ways(fabric: &Fabric, ids: &[u32], order: NextHops, down: Option<WireId>) -> Vec<Vec<Way>> {
     let is_up = |way: &Way| down.is_none_or(|down| ![down, down.reverse()].contains(&way.wire));
     let of_node = |node: NodeId| {

@@ -23,9 +23,9 @@ use super::{
 use crate::cell::Cell64;
 use crate::drop_reason::DropReason;
 use crate::hop_control::{Order, next_pause};
-use crate::map_abi::{PRIORITIES, Pool, SchemeLine};
+use crate::map_abi::{Pool, SchemeLine};
 use crate::policy::Policy;
-use crate::priority::Priority;
+use crate::priority::{self, Priority};
 use crate::tables::Tables;
 
 pub use settings::Settings;
@@ -184,22 +184,15 @@ impl Scheme for ServicePools {
     ) {
         let arriving = &packet.ingress;
         let Some(pools) = pools(arriving.tables) else { return };
-        // PAUSEs of all classes, then RESUMEs of all, in one loop that counts its rounds: the stack of an eBPF program has
-        // no room for two.
-        for round in 0..2 * PRIORITIES as u8 {
-            let class = Priority::new(round % PRIORITIES as u8);
-            if !class.is_in(arriving.config.lossless_classes) {
-                continue;
+        // PAUSEs of all classes, then RESUMEs of all.
+        let classes = || priority::in_mask(arriving.config.lossless_classes);
+        for at in classes().filter_map(|class| arriving.sibling(class)) {
+            if pauses(&at, pools, arriving) {
+                send(&pause(&at, Self::threshold(&at)));
             }
-            let Some(at) = arriving.sibling(class) else { continue };
-            let order = if usize::from(round) >= PRIORITIES {
-                Self::resume(&at)
-            } else if pauses(&at, pools, arriving) {
-                Some(pause(&at, Self::threshold(&at)))
-            } else {
-                None
-            };
-            if let Some(order) = order {
+        }
+        for at in classes().filter_map(|class| arriving.sibling(class)) {
+            if let Some(order) = Self::resume(&at) {
                 send(&order);
             }
         }

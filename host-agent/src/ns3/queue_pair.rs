@@ -54,7 +54,7 @@ pub(super) struct QueuePair {
     /// Place in the NIC's list of all queue pairs that it has had.
     pub place: usize,
     pub timeout: Timeout,
-    /// Instant since which bytes are left that the window lets go; `None` if there are none.
+    /// Instant since which the queue pair has bytes to send within its window; `None` if it has none now.
     pub open_since: Option<Nanos>,
 }
 
@@ -102,12 +102,12 @@ impl QueuePair {
         window != 0 && self.next.wrapping_sub(self.acknowledged) >= window
     }
 
-    /// True if bytes are left that the window lets go.
+    /// True if the queue pair has bytes to send within its window.
     pub fn is_open(&self, line: BitsPerSecond, settings: &Settings) -> bool {
         self.left() > 0 && !self.is_blocked(line, settings)
     }
 
-    /// Notes whether it is open, after each change of what decides that.
+    /// Updates `open_since` after a change of the window, the rate, or the bytes sent or acknowledged.
     pub fn note_opening(&mut self, now: Nanos, line: BitsPerSecond, settings: &Settings) {
         let is_open = self.is_open(line, settings);
         self.open_since = is_open.then(|| self.open_since.unwrap_or(now));

@@ -19,7 +19,7 @@ use crate::Subject;
 const MAX_HOPS: u32 = 5;
 /// Default of `PAUSE_TIME` in `ConWeave`'s simulator, microseconds.
 const PAUSE_MICROS: u64 = 5;
-/// Rate for which the simulators' telemetry has a stamp, and the dialects' has none.
+/// Link rate that telemetry of the simulators can encode, and telemetry of the dialects cannot.
 const FORTY: BitsPerSecond = BitsPerSecond(40_000_000_000);
 /// Bytes of the longest frame on a link.
 const LONGEST_FRAME: u64 = 4096;

@@ -304,7 +304,7 @@ fn keys_without_an_effect_under_the_dialect_are_reported() {
         assert!(warning.contains(&format!("`{key}` changes nothing")), "{warning}");
         assert!(warning.contains("bad.toml:"), "{warning}");
     }
-    // A resolved scenario has none of them.
+    // A resolved scenario leaves these keys out.
     let more = "[host.transport]\nkind = \"roce-rc\"\ncongestion_control = \"timely\"\n";
     let resolved = parse(&format!("{text}{more}")).expect("it is right").to_toml();
     assert!(!resolved.contains("timely"), "{resolved}");

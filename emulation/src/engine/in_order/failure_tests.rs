@@ -110,7 +110,7 @@ fn frames_on_the_wire_are_lost_both_ways_if_they_have_not_arrived() {
         let done = finished(&text);
         let faults = done.counted.faults.expect("it has one");
         assert_eq!((faults.sent_while_down, faults.reroutes), (lost[0] + lost[1], 1), "{at}");
-        // There is no timer: what was lost never comes again.
+        // Without a retransmission timer, lost packets are not sent again.
         let is_whole = lost == [0, 0];
         assert_eq!(matches!(done.counted.ended, RunEnd::Drained), is_whole, "{at}");
         let scenario = scenario(&text);
@@ -136,7 +136,7 @@ fn packets_that_come_later_go_round() {
 #[test]
 fn packets_that_wait_at_a_dead_port_keep_their_buffer() {
     let flows = flow(0, 0, 2, 20_000) + &flow(0, 1, 2, 20_000);
-    // All 40 have come to s0, and 20 have left its queue.
+    // All 40 packets have arrived at s0, and 20 of them have left its queue.
     let text = triangle("100Gbps", "", &(down(1084 + 19 * 83) + &flows));
     let scenario = scenario(&text);
     let (engine, entries) = notes(&scenario, Picos(100_000_000));
@@ -157,7 +157,7 @@ fn packets_that_wait_at_a_dead_port_keep_their_buffer() {
 }
 
 /// s1 pauses s0 because of h2's slow link. The link goes down, s1 drains, and its RESUME is made at the dead port: it uses up a
-/// random number and never comes to s0.
+/// random number, and s0 does not receive it.
 #[test]
 fn a_resume_at_a_dead_port_is_made_and_never_leaves() {
     let flows = flow(0, 0, 2, 300_000);

@@ -144,7 +144,7 @@ fn power_of_hop(hop: Hop, before: Hop, base: Nanos, multiple: u32) -> (f64, u64)
     let queue = (hop.queue() * QUEUE_UNIT * u64::from(multiple)) as f64 * 8.0;
     let rate = hop.rate();
     let voltage = queue + rate * (base.0 as f64 * 1e-9);
-    // The rate is a whole number there, so that the first product has no rounding of its own.
+    // The simulator multiplies the rate and the time as integers, and rounds only the product with 1e-9.
     let product = (rate as u64).wrapping_mul(base.0) as f64 * 1e-9;
     (current * voltage / (rate * product), elapsed)
 }

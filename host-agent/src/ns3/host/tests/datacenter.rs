@@ -35,7 +35,8 @@ fn windows_may_have_the_line_rate() {
     assert_eq!(of(false, WindowRate::Line), 0);
 }
 
-/// `GetWin` with PowerTCP: 50 Gbit/s for 8000 ns are 50,000 B, whatever the window of the flow; a rate of 999 bit/s is no window.
+/// `GetWin` with PowerTCP: 50 Gbit/s for 8000 ns are 50,000 B for any window of the flow. A rate of 999 bit/s gives a window of
+/// zero bytes, which limits nothing.
 #[test]
 fn a_window_may_be_the_rate_for_a_base_round_trip() {
     let settings = Settings { window_scales: true, window_by_rtt: true, ..Settings::default() };
